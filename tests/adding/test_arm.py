@@ -22,7 +22,10 @@ FUNCTION = '''def frozen(gradients: Tensor) -> Tensor:
 '''
 
 UNION = "GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm | GrowthArm"
-UPDATE = "def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:\n"
+UPDATE = """def _update(
+    gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise, ratios: list[Tensor] | None
+) -> Tensor:
+"""
 
 
 def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):

@@ -12,8 +12,8 @@ def small_model(rows: pandas.DataFrame, *, most: float) -> Reading | None:
     \"\"\"Decide whether a model has at most so many parameters.\"\"\"
     if rows.empty:
         return None
-    found = Estimate(float(rows["model_parameters"].iloc[0]))
-    return Reading(HOLDS if found.value < most else FAILS, (Number("parameters", found, "count"),))
+    found = exactly(float(rows["model_parameters"].iloc[0]))
+    return Reading((Number("parameters", found, "count", asked=below(most)),))
 """
 
 ENTRY = """

@@ -10,7 +10,7 @@ from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.rows import claim_rows, number_rows
-from headroom.claims.study_tables import TRANSLATION, StudyTables
+from headroom.claims.study_tables import TRANSLATION, Ground, StudyTables, TaskDescription
 from headroom.core import tables
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.first_screen import ClaimVerdict, verdicts
@@ -27,12 +27,21 @@ CLASSIFIER = "sst2.baseline.seed1"
 OTHER_RUN = "translation.baseline.seed2"
 
 
-def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Sequence[Row]) -> StudyTables:
+def study(
+    directory: Path,
+    *,
+    known: Sequence[ArmDescription] = (),
+    ground: Ground = "generated text",
+    own_trees: bool = True,
+    **given: Sequence[Row],
+) -> StudyTables:
     """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
 
     Args:
         directory: Where tables are written.
         known: What the study says of the arms of translation.
+        ground: What it says of the ground of translation.
+        own_trees: Whether trees are of the text of translation.
         given: By name of the table, their rows.
     """
     paths = []
@@ -41,25 +50,33 @@ def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Seq
         table = tables.ALL.by_name[name]
         filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
-    return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in known}})
+    described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)
+    return StudyTables(paths, described={TRANSLATION: described})
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
     """Return the first verdict on a claim as the page shows it; the others are not asked."""
-    return shown(evaluate(tables, [all_claims()[claim]]))[0]
+    return shown(evaluate(tables, [all_claims()[claim]]), tables)[0]
 
 
-def shown(decisions: list[Decision]) -> list[ClaimVerdict]:
+def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
     """Return decisions as the page shows them."""
-    rows = claim_rows(decisions, "tiny"), number_rows(decisions, [], "tiny")
+    rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
     return verdicts(*(DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS))))
 
 
 def expect(
-    claim: str, verdict: str, directory: Path, known: Sequence[ArmDescription] = (), **tables: Iterable[Row]
+    claim: str,
+    verdict: str,
+    directory: Path,
+    known: Sequence[ArmDescription] = (),
+    part: str | None = None,
+    **tables: Iterable[Row],
 ) -> ClaimVerdict:
-    """Decide a claim about tables, check its verdict and return it with its numbers."""
-    found = verdict_of(claim, study(directory, known=known, **{name: list(rows) for name, rows in tables.items()}))
+    """Decide a claim about tables, check the verdict, of its first part or of the one named, and return it."""
+    given = study(directory, known=known, **{name: list(rows) for name, rows in tables.items()})
+    every = shown(evaluate(given, [all_claims()[claim]]), given)
+    found = next(one for one in every if part in (None, one.part))
     assert found.verdict == verdict, found.ours
     return found
 

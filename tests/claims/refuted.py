@@ -1,4 +1,4 @@
-"""How often a claim's rule refutes it on simulated tables."""
+"""How often a claim's rule gives a verdict on simulated tables."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +14,14 @@ RANDOM = numpy.random.Generator
 Row = dict[str, Any]
 
 
-def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]]) -> float:
-    """Return how often the claim does not hold by the rule, of `DRAWS` tables.
+def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]], verdict: str = FAILS) -> float:
+    """Return how often the claim does not hold by the rule, or has another verdict, of `DRAWS` tables.
 
     Args:
         claim: Its number.
         task: The task that thresholds are taken for.
         draw: Returns the rows of tables by their names.
+        verdict: The verdict to count.
     """
     entry, random, tables = all_claims()[claim], numpy.random.default_rng(0), StudyTables()
     found = []
@@ -32,5 +33,5 @@ def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]
             tables._frames[name] = DataFrame(every)
         readings = rule_of(entry)(tables, **entry.thresholds_of(task))
         assert readings
-        found += [one.verdict == FAILS for one in readings]
+        found += [one.verdict == verdict for one in readings]
     return float(numpy.mean(found))

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from claims.claim_tables import classified, curve, effects, expect, numbers_in, shown, sites, study
 from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""
+
+HEADS = classified(effects([0.0] * 48))
+"""As many heads as claims about removing many of them ask for."""
 
 
 @pytest.mark.parametrize(
@@ -24,7 +27,7 @@ LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 def test_m7_asks_two_fifths_of_the_score_above_chance(
     tmp_path: Path, kept: list[float], width: float, verdict: str, ours: str
 ) -> None:
-    found = expect("M7", verdict, tmp_path, pruning=classified(curve(kept, width=width)))
+    found = expect("M7", verdict, tmp_path, pruning=classified(curve(kept, width=width)), ablation=HEADS)
     assert found.ours.startswith(ours)
     assert found.task == "sst2"
     assert "BERT on MNLI" in found.paper
@@ -52,7 +55,7 @@ OTHER_TESTS = (
 def test_m1_says_what_other_tests_say(tmp_path: Path) -> None:
     rows = with_tests(classified(effects([-0.9] * 10)), P_MCNEMAR, 0.02)
     found = expect("M1", HOLDS, tmp_path, ablation=rows)
-    assert found.ours == f"100 [100, 100] % of heads without a significant change; {OTHER_TESTS}"
+    assert found.ours == f"100 % of heads without a significant change; {OTHER_TESTS}"
 
 
 def test_m3_and_m4_correct_over_the_chosen_heads_alone(tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_m3_and_m4_correct_over_the_chosen_heads_alone(tmp_path: Path) -> None:
     rows = [*with_tests(chosen, P_MCNEMAR, 0.02), *others]
     for claim in ("M3", "M4"):
         found = expect(claim, HOLDS, tmp_path / claim, keep_one=rows)
-        assert found.ours == f"one head is enough in 100 [100, 100] % of layers; {OTHER_TESTS}"
+        assert found.ours == f"one head is enough in 100 % of layers; {OTHER_TESTS}"
 
 
 def test_a_test_counts_only_layers_that_lost(tmp_path: Path) -> None:
@@ -73,20 +76,20 @@ def test_a_test_counts_only_layers_that_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kept", "verdict"),
     [
-        ([100, 100, 100, 100, 99, 98, 95, 90, 60, 55, 50], HOLDS),  # 10 % of what was above chance is left at 90 %
-        ([100, 100, 100, 100, 99, 98, 95, 90, 75, 70, 50], FAILS),  # 40 %
+        ([100, 100, 100, 100, 99, 98, 95, 90, 75, 70, 50], HOLDS),  # of 80 % above chance 40 % are lost with a fifth
+        ([100, 100, 100, 100, 99, 98, 95, 92, 90, 88.5, 50], FAILS),  # 77 % are left
         ([100 - 5 * step for step in range(11)], FAILS),  # a straight line down to chance
     ],
 )
 def test_m9_begins_at_chance(tmp_path: Path, kept: list[float], verdict: str) -> None:
-    found = expect("M9", verdict, tmp_path, pruning=classified(curve(kept)))
+    found = expect("M9", verdict, tmp_path, pruning=classified(curve(kept, width=0.2)))
     assert "of the score above chance left at 90 % removed" in found.ours
 
 
 def test_m13_counts_every_epoch_from_the_chance_of_the_set(tmp_path: Path) -> None:
-    first = curve([70 - 2 * step for step in range(11)], epoch=1, width=0.1, full=70)
+    first = curve([58 - 0.8 * step for step in range(11)], epoch=1, width=0.1, full=58)
     last = curve([100, 100, 100, 100, 95, 90, 85, 80, 75, 70, 50], epoch=3, width=0.1)
-    # epoch 1: (62 - 50) / 20 = 60 %; epoch 3: (95 - 50) / 50 = 90 %
+    # epoch 1: (54.8 - 50) / 8 = 60 %; epoch 3: (95 - 50) / 50 = 90 %
     found = expect("M13", HOLDS, tmp_path, pruning_epochs=[*classified(first), *classified(last)])
     assert found.ours.startswith("90 [90, 90] % of the score above chance kept in epoch 3; 60")
 
@@ -94,15 +97,17 @@ def test_m13_counts_every_epoch_from_the_chance_of_the_set(tmp_path: Path) -> No
 def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
     rows = classified(curve([100 - 0.05 * step for step in range(11)]))
     for claim in ("M7", "M9", "M15"):
-        found = expect(claim, UNDECIDED, tmp_path / claim, pruning=rows)
+        found = expect(claim, NOT_COMPARABLE, tmp_path / claim, pruning=rows)
         assert numbers_in(found.ours) == "+0.50"
 
 
 def timed(large: float, small: float, part: str = "model", **more: Any) -> list[dict[str, Any]]:
     gains = {1: small, 4: small, 16: large, 64: large}
-    usual = {"run": "sst2.baseline.seed1", "share_removed": 0.5, "model": "sliced", "part": part} | more
+    usual = {"run": "sst2.baseline.seed1", "device": "a GPU", "share_removed": 0.5, "model": "sliced", "part": part}
     return [
-        usual | {"batch_size": size, "speedup": 1 + gain, "speedup_low": 0.98 + gain, "speedup_high": 1.02 + gain}
+        {"batch_size": size, "speedup": 1 + gain, "speedup_low": 0.98 + gain, "speedup_high": 1.02 + gain}
+        | usual
+        | more
         for size, gain in gains.items()
     ]
 
@@ -111,16 +116,21 @@ def timed(large: float, small: float, part: str = "model", **more: Any) -> list[
     ("large", "small", "verdict"),
     [
         (0.18, 0.02, HOLDS),
-        (0.18, 0.20, FAILS),  # small batches gain too
-        (0.01, 0.02, FAILS),  # large ones do not gain
-        (0.06, 0.02, UNDECIDED),
-        (0.18, 0.05, UNDECIDED),
+        (0.18, 0.30, FAILS),  # small batches gain more
+        (-0.10, -0.20, FAILS),  # large ones do not gain
+        (0.01, -0.10, UNDECIDED),  # 0.01 ± 0.02 on large ones
+        (0.18, 0.15, UNDECIDED),  # 0.03 ± 0.04 more
     ],
 )
-def test_m10_wants_a_gain_on_large_batches_only(tmp_path: Path, large: float, small: float, verdict: str) -> None:
+def test_m10_wants_a_gain_on_large_batches_and_a_larger_one_than_on_small_ones(
+    tmp_path: Path, large: float, small: float, verdict: str
+) -> None:
     found = expect("M10", verdict, tmp_path, timing=timed(large, small))
-    assert found.ours.startswith("batches of 64: +")
-    assert found.ours.count("batches of") == 4
+    assert found.ours.count("batches of ") == 4
+
+
+def test_m10_is_asked_of_accelerators(tmp_path: Path) -> None:
+    expect("M10", NOT_COMPARABLE, tmp_path, timing=timed(0.18, 0.02, device="cpu"))
 
 
 def test_m10_times_the_whole_model_with_half_of_its_heads_gone(tmp_path: Path) -> None:
@@ -151,7 +161,7 @@ def sized(head: int, heads: int, model: int, layers: int = 12) -> list[dict[str,
 def test_m11_counts(tmp_path: Path, head: int, model: int, verdict: str) -> None:
     found = expect("M11", verdict, tmp_path, parameters=sized(head, 12, model))
     if verdict == HOLDS:
-        assert numbers_in(found.ours) == "33 8.3"
+        assert {"33", "8.3"} <= set(numbers_in(found.ours).split())
 
 
 @pytest.mark.parametrize(
@@ -165,7 +175,7 @@ def test_m11_counts(tmp_path: Path, head: int, model: int, verdict: str) -> None
 def test_m15_asks_the_share_that_the_paper_has_for_the_task(tmp_path: Path, run: str, verdict: str, paper: str) -> None:
     # half of the heads cost 2 % of what is above chance, six tenths 10 %
     rows = [row | {"run": run} for row in classified(curve([100] * 5 + [99, 95, 90, 80, 60, 50], width=0.15))]
-    found = expect("M15", verdict, tmp_path, pruning=rows)
+    found = expect("M15", verdict, tmp_path, pruning=rows, ablation=[row | {"run": run} for row in HEADS])
     assert found.ours.startswith("51 [50, 52] % of heads removable")  # 0.5 + 0.1 * 0.5 / 4
     assert paper in found.paper
 
@@ -174,12 +184,14 @@ def test_m15_asks_the_share_that_the_paper_has_for_the_task(tmp_path: Path, run:
 def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
     tmp_path: Path, kept: float, verdict: str
 ) -> None:
-    assert "IWSLT" in expect("M15", verdict, tmp_path, pruning=curve([100, 100, kept, 80, 60])).paper
+    heads = effects([0.0] * 48)
+    found = expect("M15", verdict, tmp_path, pruning=curve([100, 100, kept, 80, 60]), ablation=heads)
+    assert "IWSLT" in found.paper
 
 
 def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:
     view = study(tmp_path, ablation=[*effects([0.0]), *classified(effects([0.0]))])
-    found = shown(evaluate(view))
+    found = shown(evaluate(view), view)
     tasks = {number: [one.task for one in found if one.id == number] for number in ("M1", "M5", "M12", "M15")}
     assert tasks == {
         "M1": ["translation", "sst2"],

@@ -134,7 +134,8 @@ def test_layouts_from_scratch(seeds: int, spread: float) -> None:
             usual |= {"low": 0.0, "high": 0.0, "start": "converged", "removed": "", "signature": ""}
             gain = random.normal(0.15, spread)
             for method, value in (("hard-concrete", 29.0 + gain), ("scratch", 29.0)):
-                rows.append(usual | {"method": method, "value": value, "delta": value - 30, "draw": 1})
+                drawn = {"resampled": numpy.full(400, value), "full_resampled": numpy.full(400, 30.0)}
+                rows.append(usual | drawn | {"method": method, "value": value, "delta": value - 30, "draw": 1})
         return {"pruned_models": rows}
 
     assert refuted("V11", "translation", draw) <= 0.05

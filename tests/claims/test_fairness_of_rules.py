@@ -11,6 +11,7 @@ import numpy
 import pytest
 from claims.refuted import RANDOM, Row, refuted
 from headroom.claims.entries import read_papers
+from headroom.claims.verdict import HOLDS
 from headroom.core import ranks
 from headroom.core.statistics import (
     exchanged,
@@ -69,14 +70,14 @@ def scored(random: RANDOM, task: str, shares: Sequence[float], examples: int) ->
     return 100 * right.mean(axis=1), 100 * right @ weights.T / examples
 
 
-def curve(found: tuple[ndarray, ndarray], task: str, **more: Any) -> Iterator[Row]:
-    """Yield the rows of a curve over `SHARES` of 100 heads."""
+def curve(found: tuple[ndarray, ndarray], task: str, heads: int = 100, **more: Any) -> Iterator[Row]:
+    """Yield the rows of a curve over `SHARES` of the heads."""
     values, drawn = found
     chance = 0.0 if task == "translation" else BERT[1]
     for place, value in enumerate(values):
         yield {
             "scope": "all", "order": "gradient-token", "normalised": "layer", "ranking": "fixed", "draw": 0,
-            "main": "gradient-example", "heads_removed": 100 * SHARES[place], "heads_total": 100, "value": value,
+            "main": "gradient-example", "heads_removed": heads * SHARES[place], "heads_total": heads, "value": value,
             "full": values[0], "resampled": drawn[place], "full_resampled": drawn[0], "chance": chance,
             "scale": values[0] - chance, "signature": "", "metric": "main",
         } | more  # fmt: skip
@@ -98,22 +99,36 @@ BY_ABLATION = {
 }
 
 
+IWSLT = kept_of(MICHEL["task_curves"]["translation"])
+
+
 @pytest.mark.parametrize(
-    ("claim", "task", "examples", "shares"),
+    ("claim", "task", "heads", "examples", "shares"),
     [
-        ("M7", "translation", 150, PUBLISHED["translation"]),
-        ("M7", "mnli", 500, PUBLISHED["mnli"]),
-        ("M9", "translation", 150, PUBLISHED["translation"]),
-        ("M9", "mnli", 500, PUBLISHED["mnli"]),
-        ("M15", "sst2", 500, PUBLISHED["sst2"]),
-        ("M15", "translation", 150, kept_of(MICHEL["task_curves"]["translation"])),
+        ("M7", "translation", 288, 150, PUBLISHED["translation"]),
+        ("M7", "translation", 144, 150, IWSLT),
+        ("M7", "mnli", 144, 500, PUBLISHED["mnli"]),
+        ("M9", "translation", 288, 150, PUBLISHED["translation"]),
+        ("M9", "translation", 144, 150, IWSLT),
+        ("M9", "mnli", 144, 500, PUBLISHED["mnli"]),
+        ("M9", "sst2", 144, 500, PUBLISHED["sst2"]),
+        ("M15", "sst2", 144, 500, PUBLISHED["sst2"]),
+        ("M15", "translation", 144, 150, IWSLT),
     ],
 )
-def test_curves_of_the_paper(claim: str, task: str, examples: int, shares: list[float]) -> None:
+def test_curves_of_the_paper(claim: str, task: str, heads: int, examples: int, shares: list[float]) -> None:
     def draw(random: RANDOM) -> dict[str, list[Row]]:
-        return {"pruning": list(curve(scored(random, task, shares, examples), task))}
+        return {"pruning": list(curve(scored(random, task, shares, examples), task, heads))}
 
     assert refuted(claim, task, draw) <= 0.05
+
+
+@pytest.mark.parametrize(("task", "examples"), [("translation", 150), ("mnli", 250)])
+def test_a_straight_line_seldom_drops_sharply(task: str, examples: int) -> None:
+    def draw(random: RANDOM) -> dict[str, list[Row]]:
+        return {"pruning": list(curve(scored(random, task, list(1 - SHARES), examples), task, 72))}
+
+    assert refuted("M9", task, draw, HOLDS) <= 0.05
 
 
 @pytest.mark.parametrize(("task", "examples"), [("translation", 150), ("mnli", 500)])
@@ -141,12 +156,12 @@ def test_kinds_of_attention() -> None:
 
 
 def test_what_the_first_and_the_last_epoch_keep() -> None:
-    """The first epoch scores a half of the last one; the paper removes 20, 40, 50, 60 and 80 %."""
+    """The first epoch scores a fifth of the last one; the paper removes 20, 40, 50, 60 and 80 %."""
     known = sorted(MICHEL["settling"])
 
     def draw(random: RANDOM) -> dict[str, list[Row]]:
         rows: list[Row] = []
-        for epoch, place, full in ((1, 0, 0.5), (10, -1, 1.0)):
+        for epoch, place, full in ((1, 0, 0.2), (10, -1, 1.0)):
             published = [1.0, *(MICHEL["settling"][share][place] / 100 for share in known), 0.0]
             kept = numpy.interp(SHARES, [0, *(share / 100 for share in known), 1], published)
             rows += curve(translated(random, list(kept), 150, full), "translation", epoch=epoch)
@@ -231,7 +246,7 @@ def paired_effects(random: RANDOM, heads: int, common: float) -> tuple[ndarray, 
     return size * first, size * second
 
 
-@pytest.mark.parametrize(("task", "heads", "common"), [("translation", 72, 0.4), ("mnli", 144, 0.3), ("mnli", 12, 0.3)])
+@pytest.mark.parametrize(("task", "heads", "common"), [("translation", 72, 0.4), ("mnli", 144, 0.3)])
 def test_effects_in_two_domains(task: str, heads: int, common: float) -> None:
     """Spearman .36 and .27 (paper: .34, .27), Pearson .39 and .29, less than in the paper (.56, .68)."""
 
@@ -247,7 +262,6 @@ def test_effects_in_two_domains(task: str, heads: int, common: float) -> None:
             rows.append(
                 {"kind": "all", "set_a": "test", "set_b": "far", "statistic": statistic, "dropped": dropped} | bounds
             )
-        names = [{"kind": "E", "layer": 1, "head": place} for place in range(heads)]
-        return {"agreement": rows, "ablation": names}
+        return {"agreement": rows}
 
     assert refuted("M6", task, draw) <= 0.05

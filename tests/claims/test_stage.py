@@ -1,5 +1,6 @@
 """Verdicts and numbers as tables, on a made-up study; and the board."""
 
+import math
 from pathlib import Path
 
 import pandas
@@ -11,7 +12,7 @@ from headroom.claims.board import board
 from headroom.claims.evaluation import evaluate
 from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import NOT_RUN, Estimate, pooled
+from headroom.claims.verdict import NOT_RUN, Estimate
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import CLAIMS, NUMBERS
 
@@ -29,18 +30,19 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
     claims, numbers = written
     assert set(claims["study"]) == set(numbers["study"]) == {"made-up"}
     for one in evaluate(example_tables):
-        rows = claims[(claims["claim"] == one.claim.id) & (claims["task"] == one.task)]
+        rows = claims[(claims["claim"] == one.claim.id) & (claims["task"] == one.task) & (claims["part"] == one.part)]
         whole = rows[rows["run"] == POOLED].iloc[0]
         assert (whole["verdict"], whole["rule"], whole["seeds"]) == (one.verdict, one.claim.decide, one.seeds)
         alone = [reading for reading in one.readings if reading.run]
         assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [reading.verdict for reading in alone]
-        told = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task) & (numbers["run"] == POOLED)]
-        means = pooled(one.readings)
+        told = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task)]
+        told = told[(told["part"] == one.part) & (told["run"] == POOLED)]
+        means = one.whole.numbers if one.whole else ()
         assert list(told["name"]) == [number.name for number in means]
         assert list(told["value"]) == pytest.approx([number.found.value for number in means], rel=1e-8, nan_ok=True)
-        if means:
-            assert whole["value"] == pytest.approx(means[0].found.value, rel=1e-8, nan_ok=True)
-            assert whole["unit"] == means[0].unit
+        if one.whole:
+            assert whole["value"] == pytest.approx(one.whole.deciding.found.value, rel=1e-8, nan_ok=True)
+            assert (whole["unit"], whole["number"]) == (one.whole.deciding.unit, one.whole.deciding.name)
 
 
 def test_verdicts_say_how_many_seeds_they_rest_on(written: tuple[pandas.DataFrame, ...]) -> None:
@@ -79,7 +81,10 @@ def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> Non
     ]
     (part,) = [one for one in answer(study(tmp_path / "3", phenomena=rows)) if one.number.name == "phenomenon_lost"]
     # without run 1 passives lose 35 and names 10, without run 2 40 and 35, without run 3 45 and 35
-    assert (part.part, part.number.found) == ("passive", Estimate(-40.0, -55.0, -25.0))
+    half = 4.303 * 10 / 3**0.5  # Student's t over three runs, joined with the half widths of 5
+    low, high = -40 - math.hypot(half, 5), -40 + math.hypot(half, 5)
+    assert part.part == "passive"
+    assert part.number.found == pytest.approx(Estimate(-40.0, low, high), abs=0.01)
     (part,) = [one for one in answer(study(tmp_path / "1", phenomena=rows[:2])) if one.number.name == "phenomenon_lost"]
     assert (part.part, part.number.found.value) == ("name", -60.0)  # a single run has no others
 

@@ -7,7 +7,7 @@ import pytest
 from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
 from headroom.claims.ablation import changed, right_or_wrong
 from headroom.claims.arms import ArmDescription
-from headroom.claims.configuration import arms_in, read_configuration
+from headroom.claims.configuration import arms_in, read_configuration, tasks_in
 from headroom.claims.paired import main_pair, repulsive_pairs
 from headroom.claims.selection import measurable, with_scale, with_shares
 from headroom.claims.study_tables import TABLES, StudyTables
@@ -127,6 +127,37 @@ def test_arms_are_read_with_what_is_their_own(tmp_path: Path) -> None:
     assert found["translation"]["small"].shape == (4, None)
     assert found["sst2"]["spos"].is_everywhere
     assert (found["sst2"]["spos"].pretrained, first.pretrained) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("section", "ground", "own_trees"),
+    [
+        ({"corpus": {"source": "generated"}, "treebank": {"source": "generated"}}, "generated text", True),
+        ({"corpus": {"source": "catalogue"}, "treebank": {"source": "catalogue"}}, "real text", False),
+        ({"corpus": {"source": "catalogue"}, "encoder": {"source": "hub"}}, "pretrained encoder", False),
+        ({"corpus": {"source": "generated"}, "encoder": {"source": "new"}}, "generated text", False),
+        ({"corpus": {"source": "catalogue"}, "released": {"path": "model"}}, "released model", False),
+    ],
+)
+def test_a_task_stands_on_a_ground(section: dict[str, object], ground: str, own_trees: bool) -> None:
+    found = tasks_in({"translation": section})["translation"]
+    assert (found.ground, found.own_trees) == (ground, own_trees)
+
+
+def test_the_same_training_is_known_again(tmp_path: Path) -> None:
+    def losses(*values: float, **more: object) -> list[dict[str, object]]:
+        return [{"epoch": epoch, "measure": "valid_loss", "value": value} | more for epoch, value in enumerate(values)]
+
+    first, again = (study(tmp_path / name, training=losses(3, 2)) for name in ("1", "2"))
+    seconds = [*losses(3, 2), *losses(9, 8, measure="seconds")]
+    assert first.trainings[RUN] == again.trainings[RUN] == study(tmp_path / "3", training=seconds).trainings[RUN]
+    assert first.trainings[RUN] != study(tmp_path / "4", training=losses(3, 2.0001)).trainings[RUN]
+
+
+def test_runs_can_be_left_out(tmp_path: Path) -> None:
+    tables = study(tmp_path, evaluation=[{"run": RUN}, {"run": OTHER_RUN}], update_cost=[{"arm": "svgd"}])
+    assert tables.without([RUN]).runs == [OTHER_RUN]
+    assert tables.without([RUN]).has("update_cost")
 
 
 @pytest.mark.parametrize("configuration", [None, {}, [], "text", {"translation": None}, {"train": {"arms": 1}}])

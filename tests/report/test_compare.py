@@ -49,8 +49,12 @@ def test_the_board_has_a_mark_for_every_verdict(places: list[Path], page: Path) 
             cell = tree.xpath(f"//tr[@id='claim-{claim}']/td")[study]
             marks = [(one.text_content().strip(), one.get("title").partition(";")[0]) for one in cell.xpath("*")]
             assert marks == [
-                (row.verdict, visible(f"{name}{f', {task_name(row.task)}' if row.task else ''}: {row.verdict}"))
+                (
+                    row.verdict,
+                    visible(f"{', '.join(filter(None, (name, task and task_name(task), row.part)))}: {row.verdict}"),
+                )
                 for row in rows.itertuples()
+                for task in [row.task]
             ]
     assert all(page.parent.joinpath(link.partition("#")[0]).exists() for link in tree.xpath("//tbody//a/@href"))
     assert len(tree.xpath("//tbody//a")) > 30

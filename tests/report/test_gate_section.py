@@ -14,7 +14,7 @@ from claims.claim_tables import (
     role,
     study,
 )
-from claims.test_gate_claims import ROLES, kinds, swept
+from claims.test_gate_claims import kinds, swept
 from headroom.report.names import METHOD_NAMES
 from headroom.report.sections import gates
 from headroom.report.spec import Figure, Section, cells, figures_of
@@ -76,7 +76,8 @@ def test_models_of_all_runs_are_in_the_table(tmp_path: Path) -> None:
 
 def test_survivors_are_counted_by_role(tmp_path: Path) -> None:
     rows = [*gated(ENCODER[:4]), *gated(ENCODER[3:5], setting=0.2)]
-    section = gates.section(study(tmp_path, gates=rows, roles=ROLES))
+    roles = [role(name, target) for name, target in zip(ENCODER, ("-1", "+1", "obj:to-governor", "rarest"))]
+    section = gates.section(study(tmp_path, gates=rows, roles=roles))
     first, second = table(section, "survivors")
     assert {name: first[name] for name in ("positional", "syntactic", "rare", "unknown", "with a role", "p")} == {
         "positional": "2", "syntactic": "1", "rare": "1", "unknown": "0", "with a role": "4", "p": "0.01",

@@ -55,5 +55,7 @@ class TestPages:
 
 
 def anchors(page: Path) -> set[str]:
+    if page.suffix == ".html":
+        return set(re.findall(r' id="([^"]+)"', page.read_text()))
     titles = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.M)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

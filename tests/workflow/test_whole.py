@@ -96,8 +96,11 @@ MAY_BE_EMPTY = {
     "pruned_models": {"undecided", "removed"},
     "rank_correlation": {"value", "low", "high", "ceiling"},
     "arms": {"set", "metric", "baseline", "value", "low", "high", "p"},
-    "claims": {"task", "part", "value", "low", "high", "unit", "needed", "signature"},
-    "numbers": {"part", "value", "low", "high", "words"},
+    "claims": {
+        *("task", "part", "value", "low", "high", "unit", "number", "side", "threshold", "refuted", "barrier"),
+        *("these_low", "these_high", "votes", "ground", "trainings", "needed", "signature"),
+    },
+    "numbers": {"part", "value", "low", "high", "side", "threshold", "refuted", "words"},
 }
 
 

@@ -32,7 +32,7 @@ rule report:
         numbers=f"{RESULTS}/numbers.csv",
         benchmarks=plan.benchmarks(),
         configuration=f"{RESULTS}/configuration.json",
-        code=code("report") + outside([*PAGE_FILES, *PAPERS]),
+        code=code("report") + outside([*PAGE_FILES, *PAPERS, str(WORKFLOW / "headroom/claims/grounds.csv")]),
     output:
         report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
     log:

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     tables = tables_of(given.tables, given.configuration)
     decisions = evaluate(tables)
-    CLAIMS.write(given.output, claim_rows(decisions, given.study))
+    CLAIMS.write(given.output, claim_rows(decisions, tables, given.study))
     NUMBERS.write(given.numbers, number_rows(decisions, answer(tables), given.study))
 
 

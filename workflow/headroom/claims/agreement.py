@@ -5,31 +5,26 @@ from dataclasses import replace
 import numpy
 import pandas
 
-from headroom.claims.ablation import HEADS
 from headroom.claims.evidence import by_run, each_run, estimate_in
 from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
+from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate
 
 
-def across_domains(tables: StudyTables, *, weak: float, worst: float, enough: float) -> list[Reading]:
+def across_domains(tables: StudyTables, *, weak: float, worst: float) -> list[Reading]:
     """Decide whether the effects of removing a head correlate across domains, for every far set of every run."""
     found = []
     for rows in by_run(tables.agreement, tables):
         run = str(rows["run"].iloc[0])
         rows = rows_where(last_epochs(rows), kind="all", metric=main_metric(rows), set_a="test")
         for far, pair in rows.groupby("set_b"):
-            reading = _of_pair(pandas.DataFrame(pair), weak, worst, few=len(_heads(tables, run)) < enough)
+            reading = _of_pair(pandas.DataFrame(pair), weak, worst)
             found += [replace(reading, run=run, part=str(far))] if reading else []
     return found
 
 
-def _heads(tables: StudyTables, run: str) -> pandas.DataFrame:
-    return rows_where(tables.ablation, run=run)[HEADS].drop_duplicates()
-
-
-def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) -> Reading | None:
+def _of_pair(rows: pandas.DataFrame, weak: float, worst: float) -> Reading | None:
     """Read one run's agreement with one far set."""
     pearson = rows_where(rows, statistic="pearson")
     parts: tuple[tuple[str, pandas.DataFrame], ...] = (
@@ -37,13 +32,14 @@ def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) ->
         ("spearman", rows_where(rows, statistic="spearman", dropped=0)),
         ("without_worst", rows_where(pearson, dropped=worst)),
     )
-    asked = parts[:2] if few else parts
-    if any(part.empty for _, part in asked):
+    if any(part.empty for _, part in parts):
         return None
-    numbers = tuple(Number(name, estimate_in(part)) for name, part in asked)
-    if any(one.found.high < weak for one in numbers):
-        return Reading(FAILS, numbers)
-    return Reading(HOLDS if all(one.found.low > 0 for one in numbers) else UNDECIDED, numbers)
+    return Reading(tuple(_correlation(name, part, weak) for name, part in parts))
+
+
+def _correlation(name: str, rows: pandas.DataFrame, weak: float) -> Number:
+    """Return a correlation that has to be above 0, and is refuted below `weak`."""
+    return Number(name, estimate_in(rows), asked=above(0.0, refuted=weak), limits=(-1.0, 1.0))
 
 
 @each_run("rank_correlation")
@@ -55,10 +51,7 @@ def relevance_and_confidence(rows: pandas.DataFrame, *, weak: float) -> Reading 
     rows = rows[numpy.array(asked, dtype=bool)]
     if rows.empty:
         return None
-    found = estimate_in(rows)
-    numbers = [Number("spearman", found)]
+    numbers = [_correlation("spearman", rows, weak)]
     if rows["ceiling"].notna().any():
-        numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0]))))
-    if found.high < weak:
-        return Reading(FAILS, tuple(numbers))
-    return Reading(HOLDS if found.low > 0 and found.value >= weak else UNDECIDED, tuple(numbers))
+        numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0])), limits=(0.0, 1.0)))
+    return Reading(tuple(numbers))

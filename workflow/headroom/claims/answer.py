@@ -11,7 +11,7 @@ from headroom.claims.arm_effects import prunability, ratios
 from headroom.claims.arm_numbers import opponents
 from headroom.claims.entries import all_claims, decide, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
-from headroom.claims.gates import encoder_pruned
+from headroom.claims.gates import TRAINED_ON, encoder_pruned
 from headroom.claims.keep_one import enough_share
 from headroom.claims.paired import chosen_alphas, compared, difference_of, main_pair
 from headroom.claims.phenomena import ENCODER
@@ -22,7 +22,7 @@ from headroom.claims.replacements import over_all_runs
 from headroom.claims.repulsion import LIKENESS
 from headroom.claims.selection import chosen_heads, last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
-from headroom.claims.verdict import HOLDS, Number, Reading, Unit, majority, mean_over_runs, pooled
+from headroom.claims.verdict import HOLDS, Number, Unit, mean_over_runs, pooled, together
 from headroom.core.heads import KINDS
 from headroom.core.statistics import Estimate, median_of
 
@@ -55,6 +55,16 @@ def _mean(task: str, name: str, found: list[Estimate], part: str = "", unit: Uni
         yield Part(task, Number(name, mean_over_runs(found), unit), part)
 
 
+SHARES = (0.0, 1.0)
+"""The limits of counted shares."""
+
+
+def _counted(task: str, name: str, found: list[Estimate]) -> Iterator[Part]:
+    """Yield the mean over runs of a counted share, whose interval ends at 0 and 1."""
+    if found:
+        yield Part(task, together([Number(name, one, "share", limits=SHARES) for one in found]))
+
+
 def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
     """Return the rows of each run of the baseline whose shares of the score mean something."""
     return [rows for rows in scaled_by_run(tables, name) if has_skill(rows)]
@@ -82,15 +92,14 @@ def _pruned(tables: StudyTables) -> Iterator[Part]:
 def _together(task: str, found: list[Number], part: str = "") -> Iterator[Part]:
     """Yield one number of all runs as their mean."""
     if found:
-        (mean,) = pooled([Reading("", (one,)) for one in found])
-        yield Part(task, mean, part)
+        yield Part(task, together(found), part)
 
 
 def _alone(tables: StudyTables) -> Iterator[Part]:
     level, margin = (threshold("M1", name, tables.task) for name in ("level", "margin"))
     ablated = [judged(rows) for rows in _runs(tables, "ablation")]
     shares = [unchanged_share(rows, level=level, margin=margin) for rows in ablated if len(rows)]
-    yield from _mean(tables.task, "unchanged", shares)
+    yield from _counted(tables.task, "unchanged", shares)
 
 
 def _one_head(tables: StudyTables) -> Iterator[Part]:
@@ -98,7 +107,7 @@ def _one_head(tables: StudyTables) -> Iterator[Part]:
         level, margin = (threshold("M4", name, tables.task) for name in ("level", "margin"))
         chosen = [chosen_heads(rows, "choose") for rows in _runs(tables, "keep_one")]
         shares = [enough_share(rows, level=level, margin=margin) for rows in chosen if len(rows)]
-        yield from _mean(tables.task, "one_head_enough", shares)
+        yield from _counted(tables.task, "one_head_enough", shares)
 
 
 def _kinds(tables: StudyTables) -> Iterator[Part]:
@@ -107,14 +116,15 @@ def _kinds(tables: StudyTables) -> Iterator[Part]:
     The rule is that of claim M12, applied to every kind.
     """
     removed = threshold("M12", "removed")
-    found = {kind: kind_needs_more(tables, kind, removed=removed) for kind in KINDS}
-    if not all(found.values()):
+    found = {kind: pooled(kind_needs_more(tables, kind, removed=removed)) for kind in KINDS}
+    known = {kind: one for kind, one in found.items() if one is not None and not one.barrier}
+    if len(known) < len(KINDS):
         return
     yield Part(tables.task, Number("removed_of_kind", Estimate(removed), "share"))
-    for kind, readings in found.items():
-        yield Part(tables.task, replace(pooled(readings)[0], name="kept_of_kind"), kind)
-    for kind, readings in found.items():
-        if majority([one.verdict for one in readings]) == HOLDS:
+    for kind, one in known.items():
+        yield Part(tables.task, replace(one.numbers[0], name="kept_of_kind"), kind)
+    for kind, one in known.items():
+        if one.verdict == HOLDS:
             yield Part(tables.task, Number("stands_out", Estimate(1.0), "count"), kind)
 
 
@@ -128,7 +138,7 @@ def _orders(tables: StudyTables) -> Iterator[Part]:
 def _criteria(tables: StudyTables) -> Iterator[Part]:
     """Yield what the best criterion of the other runs keeps beyond random orders, as claim B1 has it."""
     readings = decide(all_claims()["B1"], tables) if tables.has("bakeoff_curves") else []
-    yield from _together(tables.task, [replace(one.numbers[0], name="criterion_gain") for one in readings])
+    yield from _together(tables.task, [replace(one.numbers[0], name="criterion_gain") for one in readings if one.asked])
 
 
 def _replacements(tables: StudyTables) -> Iterator[Part]:
@@ -140,11 +150,13 @@ def _replacements(tables: StudyTables) -> Iterator[Part]:
 
 def _roles(tables: StudyTables) -> Iterator[Part]:
     relations = syntactic(tables, **all_claims()["V4"].thresholds_of(tables.task))
-    yield from _mean(tables.task, "relations", [reading.numbers[0].found for reading in relations])
-    pruned = encoder_pruned(tables, **all_claims()["V7"].thresholds_of(tables.task))
-    found = [reading.numbers for reading in pruned if reading.numbers[0].name == "score_kept"]
-    yield from _mean(tables.task, "gates_score", [score.found for score, *_ in found])
-    yield from _mean(tables.task, "gates_heads", [heads.found for _, heads, *_ in found])
+    shares = [one.found for reading in relations for one in reading.numbers if one.name == "relations"]
+    yield from _counted(tables.task, "relations", shares)
+    thresholds = all_claims()["V7"].thresholds_of(tables.task)
+    pruned = [one for one in encoder_pruned(tables, **thresholds) if one.part == TRAINED_ON and one.asked]
+    yield from _together(tables.task, [replace(one.numbers[0], name="gates_score") for one in pruned])
+    if pruned:
+        yield Part(tables.task, Number("gates_heads", Estimate(thresholds["kept"]), "share"))
 
 
 def _phenomena(tables: StudyTables) -> Iterator[Part]:
@@ -174,11 +186,10 @@ def _repulsion(tables: StudyTables) -> Iterator[Part]:
     if pair is None:
         return
     arm, reference = pair.arm.name, pair.reference.name
-    found = prunability(tables, pair, **all_claims()["R8"].thresholds_of(tables.task))
-    if found:
-        yield _difference(tables, "area", found.area, found.effect, "share")
-        if found.share:
-            yield _difference(tables, "removable_by", found.share, unit="share")
+    found = prunability(tables, pair)
+    for name, key in (("area", "area"), ("removable_by", "removable")):
+        if key in found:
+            yield _difference(tables, name, found[key], unit="share")
     quality = difference_of(tables, arm, reference)
     likeness = compared(tables, f"diversity_difference_{LIKENESS}", arm, reference)
     time = ratios(tables, arm, reference)

@@ -27,12 +27,18 @@ class ArmDescription:
     heads: int | None = None  # heads of every site, if they are other than those of the task's model
     attention_dropout: float | None = None  # dropout on attention weights, if it is other than that of the task's model
     pretrained: bool = False  # whether its training starts from the weights of a pretrained encoder
+    width: int | None = None  # width of the task's model, which its heads share; None if the configuration has none
     others: tuple[tuple[str, str], ...] = ()  # its other settings, e.g. `alpha`, as texts
 
     @property
     def shape(self) -> tuple[int | None, float | None]:
         """What the arm changes in the model: arms are comparable in their method if this is the same."""
         return self.heads, self.attention_dropout
+
+    @property
+    def alpha(self) -> str:
+        """The weight of its repulsion; "" if it has none."""
+        return dict(self.others).get("alpha", "")
 
     @property
     def is_everywhere(self) -> bool:
@@ -56,6 +62,7 @@ def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) 
     What is the same in the section of the task's model is not the arm's own.
     """
     heads, dropout = (_own(settings.get(key), model.get(key)) for key in ("heads", "attention_dropout"))
+    width = model.get("width")
     return ArmDescription(
         name=name,
         method=str(settings.get("method", name)),
@@ -63,6 +70,7 @@ def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) 
         heads=None if heads is None else int(heads),
         attention_dropout=None if dropout is None else float(dropout),
         pretrained=model.get("source") in PRETRAINED,
+        width=None if width is None else int(width),
         others=tuple((key, str(value)) for key, value in settings.items() if key not in _NAMED),
     )
 

@@ -8,10 +8,10 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import by_run, curve_of, each_run, judged, kept_of, number
-from headroom.claims.selection import examples_in, measurable, rows_where, with_scale
+from headroom.claims.evidence import by_run, curve_of, each_run, has_skill, judged, kept_of, number, unskilled
+from headroom.claims.selection import examples_in, rows_where, with_scale
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import UNDECIDED, Number, Reading, Verdict, above
+from headroom.claims.verdict import Number, Reading, above
 from headroom.core.curves import mean_of_draws
 from headroom.core.statistics import Estimate
 from headroom.methods.criteria import criterion
@@ -46,6 +46,9 @@ class Areas:
 ROUNDING = 0.05
 """Passes that a criterion of one pass may exceed it by, e.g. for the layers below the first site."""
 
+MEDIAN = "median of criteria"
+"""The part of a claim that is about the median of what each criterion gains."""
+
 Choice = Callable[[Way], bool]
 
 
@@ -54,7 +57,7 @@ def areas(tables: StudyTables) -> list[Areas]:
     found = []
     for rows in by_run(tables.bakeoff_curves, tables):
         rows = judged(with_scale(rows))
-        if not bool(measurable(rows).any()):
+        if not has_skill(rows):
             continue
         own = {
             Way(*map(str, key)): curve_of(part)
@@ -92,17 +95,18 @@ def unlabelled_suffices(tables: StudyTables, *, margin: float) -> list[Reading]:
 
 
 def rescoring_helps(tables: StudyTables) -> list[Reading]:
-    """Decide whether scoring the remaining heads again after every step keeps more, on average over criteria."""
+    """Decide whether scoring the remaining heads again after every step keeps more, apart for every criterion."""
 
-    def read(own: Areas, _: list[Areas]) -> Reading | None:
+    def read(own: Areas, _: list[Areas]) -> list[Reading]:
         again = [way for way in own.found if way.ranking == "rescored" and way.repair == NO_REPAIR]
-        pairs = [(own.found[way], own.found[fixed]) for way in again if (fixed := Way(way.order)) in own.found]
-        if not pairs:
-            return None
-        gain = number(
-            "gain", numpy.mean([more - less for more, less in pairs], axis=0), signed=True, criteria=len(pairs)
-        )
-        return Reading(above(gain.found, 0.0), (gain,))
+        pairs = [(way, Way(way.order)) for way in again]
+        gains = {way.order: own.found[way] - own.found[once] for way, once in pairs if once in own.found}
+        if len(gains) > 1:
+            gains = {MEDIAN: numpy.median(list(gains.values()), axis=0)} | gains
+        return [
+            Reading((number("gain", gain, signed=True, asked=above(0.0), order=name),), part=name)
+            for name, gain in gains.items()
+        ]
 
     return _read(tables, read)
 
@@ -113,31 +117,27 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
     The repair and the criterion are those that are best in the other runs.
     """
 
-    def read(own: Areas, others: list[Areas]) -> Reading | None:
+    def read(own: Areas, others: list[Areas]) -> list[Reading]:
         plain = [way for way in own.found if is_criterion(way)]
         repairs = list(dict.fromkeys(way.repair for way in own.found if way.repair != NO_REPAIR))
         if not plain or not repairs or not others:
-            return None
+            return []
         gains = {repair: [_gain(one, plain, repair) for one in (*others, own)] for repair in repairs}
         repair = max(repairs, key=lambda name: sum(float(gain[0]) for gain in gains[name][:-1]))
         best = best_of(others, is_criterion)
         median = numpy.median([own.found[way] for way in plain], axis=0)
         by_repair, by_criterion = gains[repair][-1], own.found[best] - median
-        more = number("more", by_repair - by_criterion, signed=True, chosen={"repair": repair, "order": best.order})
+        chosen = {"repair": repair, "order": best.order}
+        more = number("more", by_repair - by_criterion, signed=True, chosen=chosen, asked=above(0.0))
         parts = (number("repair", by_repair, signed=True), number("criterion", by_criterion, signed=True))
-        return Reading(above(more.found, 0.0), (more, *parts))
+        return [Reading((more, *parts))]
 
     return _read(tables, read)
 
 
-def good_keeps_more_after_training(tables: StudyTables) -> list[Reading]:
-    """Decide whether a good layout keeps more of the score after further training than random ones of its size."""
-    found = _after_training(tables)
-    return found if len(found) > 1 else [replace(one, verdict=Verdict(UNDECIDED)) for one in found]
-
-
 @each_run("bakeoff_retraining", shares=True)
-def _after_training(rows: pandas.DataFrame) -> Reading | None:
+def good_keeps_more_after_training(rows: pandas.DataFrame) -> Reading | None:
+    """Decide whether a good layout keeps more of the score after further training than random ones of its size."""
     rows = judged(rows)
     after = rows_where(rows, updates=rows["updates"].max())
     kept = {
@@ -147,9 +147,10 @@ def _after_training(rows: pandas.DataFrame) -> Reading | None:
         return None
     first = rows_where(after, layout="good").iloc[0]
     removed = Number("removed", Estimate(float(first["heads_removed"] / first["heads_total"])), "share")
-    more = number("more", kept["good"] - kept["random"], signed=True, order=str(first["criterion"]))
+    gain = kept["good"] - kept["random"]
+    more = number("more", gain, signed=True, asked=above(0.0), order=str(first["criterion"]))
     layouts = [number(name, kept[name]) for name in ("good", "random", "bad", "full")]
-    return Reading(above(more.found, 0.0), (more, *layouts, removed))
+    return Reading((more, *layouts, removed))
 
 
 def is_criterion(way: Way) -> bool:
@@ -171,12 +172,13 @@ def _gain(own: Areas, plain: list[Way], repair: str) -> ndarray:
 
 
 def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
-    def read(own: Areas, others: list[Areas]) -> Reading | None:
+    def read(own: Areas, others: list[Areas]) -> list[Reading]:
         if not others or control not in own.found:
-            return None
+            return []
         best = best_of(others, is_criterion)
-        over = number(name, own.found[best] - own.found[control], signed=True, chosen={"order": best.order})
-        return Reading(above(over.found, 0.0), (over, number("area", own.found[best], "number")))
+        gain, chosen = own.found[best] - own.found[control], {"order": best.order}
+        over = number(name, gain, signed=True, chosen=chosen, asked=above(0.0))
+        return [Reading((over, number("area", own.found[best], "number")))]
 
     return _read(tables, read)
 
@@ -184,35 +186,30 @@ def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
 def _suffices(tables: StudyTables, frugal: Callable[[str], bool], margin: float) -> list[Reading]:
     """Decide whether the best frugal criterion of the other runs keeps as much as their best other one."""
 
-    def read(own: Areas, others: list[Areas]) -> Reading | None:
+    def read(own: Areas, others: list[Areas]) -> list[Reading]:
         ways = [way for way in own.found if is_criterion(way)]
         kinds = {frugal(way.order) for way in ways}
         if not others or len(kinds) < 2:
-            return None
+            return []
         first = best_of(others, lambda way: is_criterion(way) and frugal(way.order))
         second = best_of(others, lambda way: is_criterion(way) and not frugal(way.order))
-        less = number(
-            "less",
-            own.found[first] - own.found[second],
-            signed=True,
-            chosen={"order": first.order, "other": second.order},
-        )
-        return Reading(_not_worse(less.found, margin), (less,))
+        found, chosen = own.found[first] - own.found[second], {"order": first.order, "other": second.order}
+        return [Reading((number("less", found, signed=True, chosen=chosen, asked=above(-margin)),))]
 
     return _read(tables, read)
 
 
-def _not_worse(difference: Estimate, margin: float) -> Verdict:
-    """Return whether a difference excludes a loss of the margin; it fails if it lies beyond such a loss."""
-    return above(difference, -margin)
+def _read(tables: StudyTables, read: Callable[[Areas, list[Areas]], list[Reading]]) -> list[Reading]:
+    """Return the readings of each run, given its areas and those of the other runs.
 
-
-def _read(tables: StudyTables, read: Callable[[Areas, list[Areas]], Reading | None]) -> list[Reading]:
-    """Return the reading of each run, given its areas and those of the other runs."""
+    Where no run has enough skill for shares of its score, all are not comparable; else those without are left out.
+    """
     runs = areas(tables)
-    found = []
-    for own in runs:
-        reading = read(own, [one for one in runs if one is not own])
-        if reading is not None:
-            found.append(Reading(reading.verdict, reading.numbers, own.run, examples=own.examples))
-    return found
+    if not runs:
+        every = [(rows, unskilled(with_scale(rows))) for rows in by_run(tables.bakeoff_curves, tables)]
+        return [replace(one, run=str(rows["run"].iloc[0])) for rows, one in every if one]
+    return [
+        replace(reading, run=own.run, examples=own.examples)
+        for own in runs
+        for reading in read(own, [one for one in runs if one is not own])
+    ]

@@ -7,7 +7,7 @@ from textwrap import shorten, wrap
 
 from headroom.claims.entries import read_papers
 from headroom.claims.evaluation import Decision, needed
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
+from headroom.claims.verdict import NOT_COMPARABLE, UNDECIDED, VERDICTS
 from headroom.claims.words import in_words
 from headroom.core.errors import visible
 
@@ -32,7 +32,7 @@ def board(decisions: Sequence[Decision]) -> str:
             lines += _claim(list(group), width)
         lines.append("")
     tally = Counter(one.verdict for one in decisions)
-    lines.append(", ".join(f"{word}: {tally[word]}" for word in (HOLDS, FAILS, UNDECIDED, NOT_RUN) if tally[word]))
+    lines.append(", ".join(f"{word}: {tally[word]}" for word in VERDICTS if tally[word]))
     return visible("\n".join(lines)) + "\n"
 
 
@@ -40,12 +40,13 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
     claim = group[0].claim
     yield from wrap(claim.sentence, WIDTH, initial_indent=f"{claim.id:5}", subsequent_indent=" " * 5)
     for one in group:
-        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):13}  "
-        means = pooled(one.readings)
-        words = str(in_words(claim, means[0], one.task)) if means else ""
-        words = "; ".join(filter(None, [words, needed(one)]))
+        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):14}  "
+        whole = one.whole
+        words = str(in_words(claim, whole.deciding, one.task)) if whole else ""
+        barrier = whole.barrier if whole else ""
+        words = "; ".join(filter(None, [one.part, words, barrier, needed(one)]))
         room = max(WIDTH - len(start), 20)
         yield (start + shorten(words, room, placeholder=" ...")).rstrip()
 
 
-_SHORT = {UNDECIDED: "undecided"}
+_SHORT = {UNDECIDED: "undecided", NOT_COMPARABLE: "not comparable"}

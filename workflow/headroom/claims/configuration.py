@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
 from headroom.claims.arms import ArmDescription, described
-from headroom.claims.study_tables import TABLES, TRANSLATION, StudyTables
+from headroom.claims.study_tables import TABLES, TRANSLATION, Ground, StudyTables, TaskDescription
 from headroom.core.errors import HeadroomError
+from headroom.settings.models import PRETRAINED
 
-Arms = dict[str, dict[str, ArmDescription]]
+Arms = dict[str, Mapping[str, ArmDescription]]
 
 
 def read_configuration(path: Path | None) -> Any:
@@ -27,17 +28,31 @@ def read_configuration(path: Path | None) -> Any:
         raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
 
 
+def tasks_in(configuration: Any) -> dict[str, TaskDescription]:
+    """Return what a configuration says of every task."""
+    return {task: _described(section) for task, section in task_sections(configuration).items()}
+
+
+def _described(section: Mapping[str, Any]) -> TaskDescription:
+    main = mapping(section.get("pruning")).get("main")
+    generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
+    known = {"main": str(main)} if main else {}
+    return TaskDescription(arms=_arms_of(section), ground=_ground(section), own_trees=all(generated.values()), **known)
+
+
+def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
+    if not section:
+        return ""
+    if section.get("released"):
+        return "released model"
+    if mapping(section.get("encoder")).get("source") in PRETRAINED:
+        return "pretrained encoder"
+    return "generated text" if mapping(section.get("corpus")).get("source") == "generated" else "real text"
+
+
 def arms_in(configuration: Any) -> Arms:
     """Return the arms of every task as a configuration describes them, in its order; tasks without any are left out."""
-    found = {task: _arms_of(section) for task, section in task_sections(configuration).items()}
-    return {task: arms for task, arms in found.items() if arms}
-
-
-def mains_in(configuration: Any) -> dict[str, str]:
-    """Return the main criterion of every task whose pruning section names one."""
-    every = task_sections(configuration)
-    named = {task: mapping(section.get("pruning")).get("main") for task, section in every.items()}
-    return {task: str(main) for task, main in named.items() if main}
+    return {task: one.arms for task, one in tasks_in(configuration).items() if one.arms}
 
 
 def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
@@ -58,10 +73,10 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def tables_of(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
-    """Return tables of a study with arms and orders from its configuration."""
+def tables_of(paths: Sequence[Path], configuration: Path | None, maps: Sequence[Path] = ()) -> StudyTables:
+    """Return tables of a study, and attention maps, with what its configuration says of the tasks."""
     configured = read_configuration(configuration)
-    return StudyTables(paths, arms=arms_in(configured), mains=mains_in(configured))
+    return StudyTables(paths, maps, described=tasks_in(configured))
 
 
 def found_in(results: Path) -> StudyTables:

@@ -7,6 +7,7 @@ from the claim's thresholds by name, to the readings of every run.
 import importlib
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -28,10 +29,8 @@ NOTICEABLE = "noticeable"
 """A threshold that is a noticeable loss, by kind of task: `MARGINS` of `headroom.core.curves`."""
 
 SEVERAL_RUNS = (
-    " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and undecided"
-    " without such a majority or if the claim holds in one run and does not hold in another. Ours is the mean of the"
-    " runs, with an interval for other runs on other sentences where all share resamples, else with the range of their"
-    " intervals."
+    " The verdict on several runs is that of the mean of all runs of the baseline and its interval for other trainings"
+    " on other sentences."
 )
 
 ALL_RUNS = " All runs are judged together: there is one verdict per task."
@@ -39,6 +38,19 @@ ALL_RUNS = " All runs are judged together: there is one verdict per task."
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Precondition(_Entry):
+    """What must be so in a run before a claim can be judged there."""
+
+    check: str = Field(pattern=r"^\w+$", description="The function of `headroom.claims.preconditions` that looks.")
+    asks: str = Field(description="What is asked, with the names of thresholds in braces.")
+    thresholds: dict[str, float] = Field({}, description="Arguments of the function.")
+
+    @property
+    def words(self) -> str:
+        """What is asked, with its thresholds."""
+        return filled(self.asks, self.thresholds)
 
 
 class Claim(_Entry):
@@ -58,6 +70,9 @@ class Claim(_Entry):
         description="The paper's numbers by kind of task; the claim is about these kinds only."
     )
     thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")
+    preconditions: tuple[Precondition, ...] = Field(
+        (), description="What a run needs for the claim to be judged in it."
+    )
     numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
     limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
@@ -87,13 +102,20 @@ class Claim(_Entry):
 
     @property
     def rule_text(self) -> str:
-        """The rule in words, with its thresholds, and how runs are put together."""
-        return filled(self.rule, self.thresholds) + (ALL_RUNS if self.together else SEVERAL_RUNS)
+        """The rule in words, with its thresholds, its preconditions, and how runs are put together."""
+        asked = "; ".join(one.words for one in self.preconditions)
+        needed = f" Not comparable without: {asked}." if asked else ""
+        return filled(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
 
     @property
     def signature(self) -> str:
-        """The thresholds as `name:value`, joined by bars; those by task as `name:task=value,task=value`."""
-        return "|".join(f"{name}:{_plain(value)}" for name, value in self.thresholds.items())
+        """The thresholds as `name:value`, joined by bars; those by task as `name:task=value,task=value`.
+
+        Those of preconditions follow as `<check>.<name>:value`.
+        """
+        own = [f"{name}:{_plain(value)}" for name, value in self.thresholds.items()]
+        before = [(one.check, one.thresholds.items()) for one in self.preconditions]
+        return "|".join([*own, *(f"{check}.{name}:{value:g}" for check, items in before for name, value in items)])
 
 
 class PaperExhibit(_Entry):
@@ -184,8 +206,31 @@ def rule_of(claim: Claim) -> Rule:
 
 
 def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
-    """Return what every run says about a claim, given the tables of one task that it applies to."""
-    return rule_of(claim)(tables, **claim.thresholds_of(tables.task))
+    """Return what every run says about a claim, given the tables of one task that it applies to.
+
+    A run in which a precondition is not met says that the claim is not comparable there. A rule that judges all runs at
+    once judges those in which all are met; where these are not more than half of the runs, it judges all of them, as
+    not comparable.
+    """
+    rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task)
+    barriers = {run: barrier for run in tables.runs if (barrier := _barrier(claim, tables, run))}
+    if claim.together and barriers:
+        if 2 * len(barriers) < len(tables.runs):
+            return rule(tables.without(barriers), **thresholds)
+        told = next(iter(barriers.values()))
+        return [replace(one, barrier=told) for one in rule(tables, **thresholds)]
+    return [replace(one, barrier=one.barrier or barriers.get(one.run, "")) for one in rule(tables, **thresholds)]
+
+
+def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
+    """Return the first precondition that a run does not meet, and what was found instead; "" if it meets all."""
+    from headroom.claims import preconditions
+
+    for one in claim.preconditions:
+        found = getattr(preconditions, one.check)(tables, run, **one.thresholds)
+        if found:
+            return f"{one.words}: {found}"
+    return ""
 
 
 def _read(path: Path) -> Paper:

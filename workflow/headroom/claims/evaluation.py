@@ -1,37 +1,55 @@
 """Every claim decided from the tables of a study, and what would decide an undecided one, at the variance seen."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from headroom.claims.entries import Claim, decide, papers_asked
 from headroom.claims.study_tables import StudyTables, seed_of
-from headroom.claims.verdict import UNDECIDED, Reading, Verdict, contradictory, majority
-from headroom.core.statistics import Estimate, half_width
+from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pooled
+from headroom.core.statistics import Estimate, half_width, outliers
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision of a study on a claim in one task."""
+    """The decision of a study on a claim, or on a part of it, in one task."""
 
     claim: Claim
     task: str  # the task; "" if the study has none that the claim is about
     readings: tuple[Reading, ...]  # the readings of the runs; none if no run has the required tables
+    part: str = ""  # what is judged apart, e.g. a far set; "" for the whole claim
+
+    @cached_property
+    def whole(self) -> Reading | None:
+        """The reading of all runs together; None if it was not run."""
+        return pooled(self.readings)
 
     @property
     def verdict(self) -> str:
-        """The verdict: that of more than half of the runs, unless one contradicts it."""
-        return majority([reading.verdict for reading in self.readings])
+        """The verdict: what the interval over all runs says."""
+        return NOT_RUN if self.whole is None else self.whole.verdict
 
     @property
     def seeds(self) -> int:
-        """How many seeds it rests on: those of the runs judged alone, or those of the reading of all runs."""
-        alone = {seed_of(reading.run) for reading in self.readings if reading.run}
-        return len(alone) or max((reading.seeds for reading in self.readings), default=0)
+        """How many seeds it rests on."""
+        return len({seed_of(run) for run in self.whole.runs}) if self.whole else 0
+
+    @property
+    def votes(self) -> str:
+        """What the runs say one by one, e.g. `holds 2, undecided at this scale 1`, and which of them are outliers."""
+        alone = [one for one in self.readings if one.run]
+        if len(alone) < 2:
+            return ""
+        tally = Counter(one.verdict for one in alone)
+        votes = ", ".join(f"{word} {tally[word]}" for word in VERDICTS if tally[word])
+        far = outliers([one.deciding.found.value for one in alone])
+        return votes + "".join(f"; outlier: seed {seed_of(alone[place].run)}" for place in far)
 
 
 def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list[Decision]:
-    """Return the decisions on claims, one per task that a claim is about.
+    """Return the decisions on claims, one per task that a claim is about and per part that is judged apart.
 
     By default these are the claims of `papers_asked`.
     """
@@ -43,7 +61,12 @@ def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
     asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task)]
     if not asked:
         return [Decision(claim, "", ())]
-    return [Decision(claim, view.task, tuple(decide(claim, view))) for view in asked]
+    return [decision for view in asked for decision in _by_part(claim, view.task, decide(claim, view))]
+
+
+def _by_part(claim: Claim, task: str, readings: list[Reading]) -> list[Decision]:
+    parts = dict.fromkeys(one.part for one in readings) or {"": None}
+    return [Decision(claim, task, tuple(one for one in readings if one.part == part), part) for part in parts]
 
 
 MOST = 1000.0
@@ -51,45 +74,41 @@ MOST = 1000.0
 
 
 def needed(decision: Decision) -> str:
-    """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known."""
-    if contradictory([reading.verdict for reading in decision.readings]):
-        return "more seeds: runs contradict each other"
-    if needs := [reading.needs for reading in decision.readings if reading.needs]:
-        return needs[0]
-    size = wanted(decision)
-    if size is None:
-        return ""
-    unit, present = ("seed", decision.seeds) if decision.claim.together else ("sentence", _examples(decision))
-    if math.isinf(size):
-        return f"no number of {unit}s: it is at the threshold"
-    more = _rounded(size - present)
-    return f"about {more} more {unit}{'' if more == '1' else 's'}"
+    """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known.
 
-
-def wanted(decision: Decision) -> float | None:
-    """Return how many seeds, or sentences, would decide an undecided claim; None where that is not known.
-
-    The widths of intervals shrink with the root of the number of sentences; over seeds they also lose Student's
-    quantile. The result is the largest number that an undecided part of the rule requires; infinity above `MOST` seeds
-    or `MOST` times the data.
+    Of the variance of a mean over runs, the part between runs shrinks with more seeds, also by Student's quantile, and
+    the part of the sentences with more sentences. Seeds are recommended where they are enough.
     """
-    if decision.verdict != UNDECIDED or decision.claim.repeats != "seeds":
-        return None
-    still = [one for reading in decision.readings if reading.verdict == UNDECIDED for one in _open(reading.verdict)]
-    if decision.claim.together:
-        return max((seeds_for(*one, decision.seeds) for one in still), default=None)
-    examples, times = _examples(decision), max((factor(*one) for one in still), default=1.0)
-    if not examples or times == 1:
-        return None
-    return math.inf if times > MOST else examples * times
+    whole = decision.whole
+    if whole is None or whole.verdict != UNDECIDED or decision.claim.repeats != "seeds":
+        return ""
+    if whole.needs:
+        return whole.needs
+    still = [one for one in whole.asked if one.verdict == UNDECIDED]
+    wanted = [_wanted(one.found, one.these, one.asked.threshold, whole, decision.seeds) for one in still if one.asked]
+    known = [one for one in wanted if one is not None]
+    if not known:
+        return ""
+    unit, more = max(known, key=lambda one: (one[0] == "sentence", one[1]))
+    if math.isinf(more):
+        return f"no number of {unit}s: it is at the threshold"
+    rounded = _rounded(more)
+    return f"about {rounded} more {unit}{'' if rounded == '1' else 's'}"
 
 
-def _examples(decision: Decision) -> int:
-    return max((reading.examples for reading in decision.readings), default=0)
-
-
-def _open(verdict: str) -> tuple[tuple[Estimate, float], ...]:
-    return verdict.open if isinstance(verdict, Verdict) else ()
+def _wanted(
+    found: Estimate, these: Estimate | None, threshold: float, whole: Reading, seeds: int
+) -> tuple[str, float] | None:
+    """Return how many more seeds, or sentences, take the threshold out of an interval; None where that is not known."""
+    if math.isnan(found.low):
+        return "seed", 1.0  # one training has no interval over trainings
+    several = len(whole.runs) > 1
+    own = these if several and these is not None else found
+    times = 1.0 if several and these is None else factor(own, threshold)
+    if times > 1:  # also without other trainings the threshold is in the interval
+        more = whole.examples * (times - 1)
+        return ("sentence", math.inf if times > MOST else more) if whole.examples else None
+    return ("seed", seeds_for(found, these, threshold, seeds) - seeds) if several else None
 
 
 def factor(found: Estimate, threshold: float) -> float:
@@ -104,14 +123,22 @@ def factor(found: Estimate, threshold: float) -> float:
     return math.inf if distance == 0 else max(1.0, (side / distance) ** 2)
 
 
-def seeds_for(found: Estimate, threshold: float, seeds: int) -> float:
-    """Return how many seeds take the threshold out of a t-interval over seeds, at their spread; infinity beyond all."""
+def seeds_for(found: Estimate, these: Estimate | None, threshold: float, seeds: int) -> float:
+    """Return how many seeds take the threshold out of an interval over seeds, at their spread; infinity beyond `MOST`.
+
+    Args:
+        found: The mean with its interval for other trainings on other sentences.
+        these: The mean with its interval for these trainings: what more seeds do not narrow; None for none.
+        threshold: The threshold.
+        seeds: The number of seeds seen.
+    """
     distance, half = abs(found.value - threshold), (found.high - found.low) / 2
-    if math.isnan(half) or seeds < 2:
-        return float(max(seeds, 1) + 1)  # one seed has no interval over seeds
-    spread = half / half_width(seeds)
+    if seeds < 2:
+        return 2.0
+    fixed = 0.0 if these is None else min(half, (these.high - these.low) / 2)
+    spread = math.sqrt(half**2 - fixed**2) / half_width(seeds)
     for number in range(seeds, int(MOST) + 1):
-        if half_width(number) * spread < distance:
+        if math.hypot(half_width(number) * spread, fixed) < distance:
             return float(number)
     return math.inf
 

@@ -26,7 +26,7 @@ from headroom.claims.selection import (
     with_scale,
 )
 from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
-from headroom.claims.verdict import UNDECIDED, Number, Reading, Rule, Unit
+from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
 from headroom.core.curves import area, mean_curve, share_kept
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
@@ -46,7 +46,11 @@ def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
         yield with_scale(rows) if "chance" in rows else rows
 
 
-def as_rule(rule: Rule, read: Callable[..., Reading | None]) -> Rule:
+Read = Callable[..., Reading | Sequence[Reading] | None]
+"""What reads one run: one reading, several of its parts, or none if it lacks what is asked."""
+
+
+def as_rule(rule: Rule, read: Read) -> Rule:
     """Return a rule with the name and text of the function that it applies, which has the thresholds as keywords."""
     made = wraps(read)(rule)
     tables = Parameter("tables", Parameter.POSITIONAL_OR_KEYWORD, annotation=StudyTables)
@@ -56,26 +60,26 @@ def as_rule(rule: Rule, read: Callable[..., Reading | None]) -> Rule:
     return made
 
 
-def each_run(name: str, *others: str, shares: bool = False) -> Callable[[Callable[..., Reading | None]], Rule]:
-    """Make a rule, which judges each run of the baseline, of a function that reads one or returns None.
+def each_run(name: str, *others: str, shares: bool = False) -> Callable[[Read], Rule]:
+    """Make a rule, which judges each run of the baseline, of a function that reads one.
 
     Args:
         name: The table with the rows that the function is given.
         others: Further tables whose rows of the run it is given.
-        shares: Whether the rule uses shares of the score: then a model that scores next to nothing, or a classifier
-            that scores no more than chance, is undecided.
+        shares: Whether the rule uses shares of the score: a model that scores next to nothing, or a classifier that
+            scores no more than chance, is not comparable then.
     """
 
-    def rule_of(read: Callable[..., Reading | None]) -> Rule:
+    def rule_of(read: Read) -> Rule:
         def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
-            found = []
+            found: list[Reading] = []
             for rows in scaled_by_run(tables, name):
                 run = str(rows["run"].iloc[0])
                 more = (rows_where(tables.frame(other), run=run) for other in others)
-                reading = (_unskilled(rows) if shares else None) or read(rows, *more, **thresholds)
-                if reading is not None:
-                    examples = examples_in(judged(rows)) if "metric" in rows else 0
-                    found.append(replace(reading, run=run, examples=examples))
+                examples = examples_in(judged(rows)) if "metric" in rows else 0
+                readings = (unskilled(rows) if shares else None) or read(rows, *more, **thresholds) or ()
+                own = [readings] if isinstance(readings, Reading) else readings
+                found += [replace(one, run=run, examples=examples) for one in own]
             return found
 
         return as_rule(rule, read)
@@ -103,7 +107,8 @@ def each_order(name: str, *others: str) -> Callable[[Callable[..., Reading | Non
 def with_agreement(found: Sequence[Reading]) -> Reading:
     """Return the first of the readings by several criteria, with the number of those of the same verdict."""
     same = sum(one.verdict == found[0].verdict for one in found)
-    alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(found)})
+    limits = (1.0, float(len(found)))
+    alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(found)}, limits=limits)
     return replace(found[0], numbers=(*found[0].numbers, alike))
 
 
@@ -113,13 +118,19 @@ def has_skill(rows: pandas.DataFrame) -> bool:
     return rows.empty or bool(measurable(rows).any())
 
 
-def _unskilled(rows: pandas.DataFrame) -> Reading | None:
+def unskilled(rows: pandas.DataFrame) -> Reading | None:
+    """Return the reading of a run whose score is too small for shares of it; None if it is not."""
     if has_skill(rows):
         return None
     rows = judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
     signed = task_kind(rows) == "classification"
-    return Reading(UNDECIDED, (Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)}),))
+    number = Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)})
+    return Reading((number,), barrier=NO_SKILL)
+
+
+NO_SKILL = "a score far enough above chance for shares of it"
+"""The precondition of rules that use shares of the score."""
 
 
 def task_kind(rows: pandas.DataFrame) -> TaskKind:
@@ -180,10 +191,22 @@ def number(
     *,
     signed: bool = False,
     chosen: Mapping[str, str] | None = None,
+    asked: Condition | None = None,
+    limits: tuple[float, float] = NO_LIMITS,
     **about: str | float,
 ) -> Number:
     """Return a number of a rule from (1 + samples,) values, the measured one first."""
-    return Number(name, estimate(found), unit, signed=signed, about=about, chosen=chosen or {}, resampled=found[1:])
+    return Number(
+        name,
+        estimate(found),
+        unit,
+        signed=signed,
+        about=about,
+        chosen=chosen or {},
+        asked=asked,
+        limits=limits,
+        resampled=found[1:],
+    )
 
 
 def main_curve(frame: pandas.DataFrame, scope: str = "all") -> Curve | None:

@@ -3,22 +3,26 @@
 Voita et al. (2019), section 6.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy
 import pandas
+from numpy import ndarray
 
 from headroom.claims.evidence import each_run, judged, kept_of, number, scaled_by_run
 from headroom.claims.selection import heads_of, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
+from headroom.claims.verdict import Number, Reading, above, below, exactly
 from headroom.core.heads import KINDS, Head
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, over_runs
 
 HARD_CONCRETE = "hard-concrete"
 EXACT = ("exact", "exact-straight-through")
 CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
+RANDOM_SCRATCH = "random-scratch"
 
 FALLING = "falling"
 """What `start` says of a model whose loss was still falling when its gates were added."""
@@ -80,82 +84,97 @@ def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, in
 
 
 @each_run("pruned_models", shares=True)
-def encoder_pruned(rows: pandas.DataFrame, *, most: float, least: float, margin: float) -> Reading | None:
-    """Decide whether most of the encoder's heads can be pruned by learned gates without noticeable loss.
-
-    The largest model that keeps at most `most` of its heads is judged; one that keeps less than `least` cannot refute
-    the claim.
-    """
-    return _pruned(hard(rows), encoder_scope(hard(rows)), most, least, margin)
+def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
+    """Decide whether learned gates can prune the encoder to a share of its heads without noticeable loss."""
+    return _pruned(hard(rows), encoder_scope(hard(rows)), kept, margin)
 
 
 @each_run("pruned_models", shares=True)
-def all_kinds_pruned(rows: pandas.DataFrame, *, most: float, least: float, margin: float) -> Reading | None:
+def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
     """Decide the same as `encoder_pruned` of heads of all kinds."""
-    return _pruned(hard(rows), "all", most, least, margin)
+    return _pruned(hard(rows), "all", kept, margin)
 
 
-def _pruned(rows: pandas.DataFrame, scope: str, most: float, least: float, margin: float) -> Reading | None:
-    """Read the loss of the largest small model of a scope.
+BEFORE, TRAINED_ON = "the model before", "the same further training"
+"""What pruned models are compared with: as in the paper, and as a control."""
 
-    The control is the same training without gates: further training alone may change the score.
-    """
+
+def _pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
+    """Read a sweep at a share of the heads, compared with the model before, and after the same further training."""
     swept = models(rows, HARD_CONCRETE, scope)
     if swept.empty:
-        return None
-    shares = swept["kept"] / swept["heads"]
-    small = swept[shares <= most]
-    if small.empty:
-        return Reading(UNDECIDED, (Number("smallest", Estimate(float(shares.min())), "share"),))
-    return _score_kept(small.iloc[0], rows, least, margin)
+        return []
+    found = [_read_at(kept, swept, 1.0, margin, BEFORE)]
+    control = continued(rows, scope)
+    if control is not None:
+        trained_on = kept_of(control)
+        one = _read_at(kept, swept, trained_on, margin, TRAINED_ON)
+        found.append(replace(one, numbers=(*one.numbers, number("continued", trained_on - 1, signed=True))))
+    return found
 
 
-def _score_kept(row: "pandas.Series[Any]", rows: pandas.DataFrame, least: float, margin: float) -> Reading:
-    """Read what pruning costs: the score less that of the same further training without removing a head."""
-    share = Number("heads_kept", Estimate(float(row["kept"] / row["heads"])), "share")
-    control = continued(rows, str(row["scope"]))
-    if control is None:
-        return Reading(UNDECIDED, (replace(share, name="no_control"),))
-    trained_on = kept_of(control)
-    score = number("score_kept", 1 + kept_of(row) - trained_on)
-    verdict = above(score.found, 1 - margin)
-    verdict = Verdict(UNDECIDED) if verdict == FAILS and share.found.value < least else verdict
-    return Reading(verdict, (score, share, number("continued", trained_on - 1, signed=True)))
+def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float", margin: float, part: str) -> Reading:
+    """Read the score of a sweep less that of a reference at a share of the heads, between its two nearest models.
+
+    The model with all heads is the reference itself.
+    """
+    scores: dict[float, list[ndarray]] = {}
+    for _, row in swept.iterrows():
+        scores.setdefault(float(row["kept"] / row["heads"]), []).append(1 + kept_of(row) - reference)
+    if min(scores) > share:
+        return Reading((Number("smallest", exactly(min(scores)), "share"),), part=part)
+    points = {1.0: numpy.ones_like(kept_of(swept.iloc[0]))}
+    points |= {at: numpy.mean(own, axis=0) for at, own in scores.items()}
+    smaller, larger = max(at for at in points if at <= share), min(at for at in points if at >= share)
+    way = (share - smaller) / (larger - smaller) if larger > smaller else 0.0
+    score = points[smaller] + way * (points[larger] - points[smaller])
+    near = {name: f"{100 * at:.0f} %" for name, at in (("smaller", smaller), ("larger", larger))}
+    return Reading((number("score_kept", score, asked=above(1 - margin), chosen=near),), part=part)
 
 
 def scratch_is_worse(tables: StudyTables) -> list[Reading]:
     """Decide whether the same layout trained from scratch is worse; all runs are judged at once."""
-    by_run = scratch_differences(tables)
-    if not by_run:
+    found = {str(rows["run"].iloc[0]): hard(rows) for rows in scaled_by_run(tables, "pruned_models")}
+    gains = {run: _against(rows, HARD_CONCRETE, SCRATCH) for run, rows in found.items()}
+    gains = {run: own for run, own in gains.items() if len(own)}
+    if not gains:
         return []
-    means = [float(both["gain"].mean()) for both in by_run.values()]
-    if len(by_run) == 1:  # the seeds of the models from scratch are all there is
-        (only,) = by_run.values()
-        means = [float(gain) for gain in only.groupby("draw_scratch")["gain"].mean()]
-    gain = mean_of(means)
-    metric = str(next(iter(by_run.values()))["metric"].iloc[0])
-    layouts = sum(both["setting"].nunique() for both in by_run.values())
-    numbers = (
-        Number("gain", gain, signed=True, about={"metric": metric}),
-        Number("layouts", Estimate(float(layouts)), "count"),
-        Number("models", Estimate(float(len(means))), "count"),
-    )
-    return [Reading(above(gain, 0.0), numbers, seeds=len(by_run))]
+    runs = tuple(gains)
+    about = {"metric": str(found[runs[0]]["metric"].iloc[0])}
+    numbers = [
+        Number("gain", _over_models(list(gains.values())), signed=True, about=about, asked=above(0.0)),
+        Number("layouts", exactly(float(sum(own["setting"].nunique() for own in gains.values()))), "count"),
+    ]
+    layouts = [own for run in runs if len(own := _against(found[run], SCRATCH, RANDOM_SCRATCH))]
+    if layouts:
+        numbers.append(Number("layout_gain", _over_models(layouts), signed=True, about=about))
+    return [Reading(tuple(numbers), runs=runs)]
 
 
-def scratch_differences(tables: StudyTables) -> dict[str, pandas.DataFrame]:
-    """Return, by run, pruned models and the same layouts from scratch, with the column `gain`.
+def _against(rows: pandas.DataFrame, method: str, other: str) -> pandas.DataFrame:
+    """Return the models of two methods of the same setting, one row per pair of draws, with the column `gain`.
 
-    One row per setting and draw; `gain` is the score pruned from the trained model less that from scratch.
+    This is the score of the first less that of the other, measured and on every resample, (1 + samples,).
     """
-    found = {}
-    for rows in scaled_by_run(tables, "pruned_models"):
-        kept = hard(rows)
-        pruned, scratch = (rows_where(kept, method=method) for method in (HARD_CONCRETE, SCRATCH))
-        both = pruned.merge(scratch, on=["scope", "setting"], suffixes=("", "_scratch"))
-        if len(both):
-            found[str(rows["run"].iloc[0])] = both.assign(gain=both["value"] - both["value_scratch"])
-    return found
+    first, second = (rows_where(rows, method=name) for name in (method, other))
+    both = first.merge(second, on=["scope", "setting"], suffixes=("", "_other"))
+    ours, theirs = (
+        [numpy.r_[value, drawn] for value, drawn in zip(both[f"value{end}"], both[f"resampled{end}"])]
+        for end in ("", "_other")
+    )
+    return both.assign(gain=[one - other for one, other in zip(ours, theirs)])
+
+
+def _over_models(pairs: list[pandas.DataFrame]) -> Estimate:
+    """Return the mean gain with an interval for other trainings on other sentences; none with a single training.
+
+    Trainings are runs; of a single run they are the draws of its other models.
+    """
+    trainings = [own for _, own in pairs[0].groupby("draw_other")] if len(pairs) == 1 else pairs
+    gains = [numpy.mean(list(own["gain"]), axis=0) for own in trainings]
+    if len(gains) == 1:
+        return Estimate(float(gains[0][0]))
+    return over_runs([gain[0] for gain in gains], [gain[1:] for gain in gains])
 
 
 @each_run("pruned_models")
@@ -164,21 +183,24 @@ def converge(rows: pandas.DataFrame, *, decided: float, close: float) -> Reading
     learned = rows_where(hard(rows), method=HARD_CONCRETE)
     if learned.empty:
         return None
-    share = 1 - float(learned["undecided"].sum() / learned["heads"].sum())
-    numbers = [Number("decided", Estimate(share), "share")]
-    signs = [share >= decided]
+    share = exactly(1 - float(learned["undecided"].sum() / learned["heads"].sum()))
+    numbers = [Number("decided", share, "share", asked=above(decided), limits=(0.0, 1.0))]
     both = hard_and_soft(rows)
     if len(both):
-        apart = float(both["apart"].abs().max())
-        numbers.append(Number("apart", Estimate(apart), about={"metric": str(both["metric"].iloc[0])}))
-        signs.append(apart <= close)
-    return Reading(HOLDS if all(signs) else UNDECIDED if any(signs) else FAILS, tuple(numbers))
+        about = {"metric": str(both["metric"].iloc[0])}
+        apart = exactly(float(both["apart"].abs().max()))
+        numbers.append(Number("apart", apart, about=about, asked=below(close), limits=(0.0, math.inf)))
+    return Reading(tuple(numbers))
 
 
 def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Return hard-concrete models with both evaluations, and the column `apart`: hard less soft."""
+    """Return hard-concrete models with both evaluations of the same weights, and the column `apart`: hard less soft.
+
+    Models of two phases were evaluated at the end of the first (`hardened`), those of one phase at their end (`hard`).
+    """
     setting = ["run", "scope", "setting"]
     rows = rows_where(judged(rows), method=HARD_CONCRETE)
     soft = rows_where(rows, gates="soft")[[*setting, "value"]]
-    both = rows_where(rows, gates="hard").merge(soft, on=setting, suffixes=("", "_soft"))
+    form = "hardened" if "hardened" in set(rows["gates"]) else "hard"
+    both = rows_where(rows, gates=form).merge(soft, on=setting, suffixes=("", "_soft"))
     return both.assign(apart=both["value"] - both["value_soft"])

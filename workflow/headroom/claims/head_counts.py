@@ -6,11 +6,11 @@ import pandas
 
 from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.claims.evidence import judged
-from headroom.claims.paired import common_seeds, difference_of, scores_by_seed
+from headroom.claims.paired import common_runs, difference_of, differences, scores_by_seed
 from headroom.claims.selection import last_epochs, main_metric, main_set
 from headroom.claims.study_tables import StudyTables, arm_of
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
-from headroom.core.statistics import Estimate, mean_of
+from headroom.claims.verdict import Number, Reading, below
+from headroom.core.statistics import mean_of
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,8 @@ class Sweep:
 
 
 def more_is_not_better(tables: StudyTables) -> list[Reading]:
-    """Decide whether more heads are not always better; all runs are judged at once."""
-    read = {tuple(sweep.arms.values()): read_sweep(tables, sweep) for sweep in sweeps(tables)}
-    found = {arms: one for arms, one in read.items() if one is not None}
-    if not found:
-        return []
-    verdicts, numbers = zip(*found.values())
-    seen = {verdict for verdict in verdicts if verdict != UNDECIDED}
-    seeds = min(common_seeds(tables, arms) for arms in found)
-    return [Reading(seen.pop() if len(seen) == 1 else UNDECIDED, tuple(numbers), seeds=seeds)]
+    """Decide whether more heads are not always better, apart for every training method; all runs are judged at once."""
+    return [one for sweep in sweeps(tables) if (one := read_sweep(tables, sweep))]
 
 
 def sweeps(tables: StudyTables) -> list[Sweep]:
@@ -66,34 +59,28 @@ def by_number(tables: StudyTables) -> pandas.DataFrame:
     )
 
 
-def read_sweep(tables: StudyTables, sweep: Sweep) -> tuple[str, Number] | None:
-    """Return the verdict of a training method, and the difference of the largest number from the best of the others.
+def read_sweep(tables: StudyTables, sweep: Sweep) -> Reading | None:
+    """Return the reading of a training method: the largest number of heads less the best of the others.
 
     The interval of the difference is corrected for the number of others. None if none of them shares a seed with the
     largest number.
     """
     *smaller, largest = sweep.arms
-    means = {number: float(scores_by_seed(tables)[arm].mean()) for number, arm in sweep.arms.items()}
-    less = {
-        number: (
-            difference_of(tables, sweep.arms[largest], sweep.arms[number], comparisons=len(smaller)),
-            difference_of(tables, sweep.arms[largest], sweep.arms[number]),
-        )
-        for number in smaller
-    }
-    known = {number: (wide, plain) for number, (wide, plain) in less.items() if wide and plain}
-    if not known:
+    scores = scores_by_seed(tables)
+    paired = [number for number in smaller if differences(tables, sweep.arms[largest], sweep.arms[number])]
+    if not paired:
         return None
-    best = max(known, key=lambda number: means[number])
-    wide = known[best][0]
-    rows = judged(tables.evaluation)
-    about: dict[str, str | float] = {"arm": sweep.first.name, "largest": largest, "best": best}
-    about |= {"metric": main_metric(rows), "set": main_set(rows)}
-    verdict = _verdict(wide, [plain for _, plain in known.values()])
-    return verdict, Number("largest_less_best", wide, signed=True, about=about)
+    best = max(paired, key=lambda number: float(scores[sweep.arms[number]].mean()))
+    found = difference_of(tables, sweep.arms[largest], sweep.arms[best], comparisons=len(paired))
+    assert found is not None
+    width, rows = sweep.first.width, judged(tables.evaluation)
+    about = {"largest": _heads(largest, width), "best": _heads(best, width), "metric": main_metric(rows)}
+    number = Number("largest_less_best", found, signed=True, about=about | {"set": main_set(rows)}, asked=below(0.0))
+    runs = common_runs(tables, [sweep.arms[count] for count in (*paired, largest)])
+    return Reading((number,), part=sweep.first.name, runs=runs)
 
 
-def _verdict(best: Estimate, others: list[Estimate]) -> str:
-    if best.high < 0:
-        return HOLDS
-    return FAILS if all(one.low > 0 for one in others) else UNDECIDED
+def _heads(number: int, width: int | None) -> str:
+    """Return a number of heads in words, with the width of each where that is known."""
+    heads = "1 head" if number == 1 else f"{number} heads"
+    return f"{heads} of {width // number} dimensions" if width else heads

@@ -12,7 +12,7 @@ from headroom.core.statistics import Estimate, holm
 @each_run("keep_one", shares=True)
 def most_sites(rows: pandas.DataFrame, *, most: float, level: float, margin: float, screening: float) -> Reading | None:
     """Decide whether one head is enough for most sites, chosen on the set that it is judged on, as in the paper."""
-    return _enough(rows, main_set(rows), most, level, margin, screening)
+    return _enough(rows, chosen_heads(rows, main_set(rows)), most, level, margin, screening)
 
 
 @each_run("keep_one", shares=True)
@@ -20,21 +20,22 @@ def half_of_sites(
     rows: pandas.DataFrame, *, least: float, level: float, margin: float, screening: float
 ) -> Reading | None:
     """Decide whether a head that was chosen on other data is enough for at least the share `least` of the sites."""
-    return _enough(rows, "choose", least - 1e-9, level, margin, screening)
+    chosen = chosen_heads(rows, "choose")
+    # a share within half a site of the required one counts as reached
+    return _enough(rows, chosen, least - 0.5 / max(1, len(chosen)), level, margin, screening)
 
 
 def _enough(
-    rows: pandas.DataFrame, chosen_on: str, asked: float, level: float, margin: float, screening: float
+    rows: pandas.DataFrame, chosen: pandas.DataFrame, asked: float, level: float, margin: float, screening: float
 ) -> Reading | None:
-    chosen = chosen_heads(rows, chosen_on)
     if chosen.empty:
         return None
     share = enough_share(chosen, level=level, margin=margin)
-    numbers = [Number("enough", share, "share")]
+    numbers = [Number("enough", share, "share", asked=above(asked), limits=(0.0, 1.0))]
     if task_kind(rows) == "classification":
         counted = right_or_wrong(rows).merge(chosen[HEADS], on=HEADS)
         numbers += by_other_tests(counted, screening, part=True, worse=True)
-    return Reading(above(share, asked), tuple(numbers))
+    return Reading(tuple(numbers))
 
 
 def enough_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
@@ -64,4 +65,4 @@ def last_cross_site(rows: pandas.DataFrame, *, catastrophe: float) -> Reading | 
     change = estimate_in(rows_where(rows, layer=rows["layer"].max()), "delta", "low", "high")
     loss = -change.times(1 / float(rows["scale"].iloc[0]))
     in_points = Number("change", change, signed=True, about={"metric": str(rows["metric"].iloc[0])})
-    return Reading(above(loss, catastrophe), (Number("loss", loss, "share"), in_points))
+    return Reading((Number("loss", loss, "share", asked=above(catastrophe)), in_points))

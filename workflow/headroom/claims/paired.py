@@ -27,26 +27,31 @@ def main_pair(tables: StudyTables) -> Pair | None:
     """Return the repulsive arm that claims are about, and its baseline; None without one of the two.
 
     It is the first one that repels at all sites in a model that some baseline has, too; svgd comes before spos, and
-    the model of the first baseline before others.
+    the model of the first baseline before others. Of arms that differ from it in nothing but alpha it is the one that
+    was chosen on `check`.
     """
-    pairs = repulsive_pairs(tables)
+    first = min(repulsive_pairs(tables), key=lambda pair: prominence(tables, pair), default=None)
+    return next((one.pair for one in chosen_alphas(tables) if first and first.arm in one.arms), first)
+
+
+def prominence(tables: StudyTables, pair: Pair) -> tuple[bool, bool, int]:
+    """Return the place of a pair among others: model of the first baseline, all sites, method."""
     first = next((arm for arm in tables.described_arms if arm.method == BASELINE), None)
-
-    def place(pair: Pair) -> tuple[bool, bool, int]:
-        return pair.reference != first, not pair.arm.is_everywhere, REPULSIVE.index(pair.arm.method)
-
-    return min(pairs, key=place, default=None)
+    return pair.reference != first, not pair.arm.is_everywhere, REPULSIVE.index(pair.arm.method)
 
 
 def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
-    """Make a rule that judges all runs of a task at once, paired by seed, of a function that reads the main pair."""
+    """Make a rule that judges all runs of a task at once, paired by seed, of a function that reads the main pair.
+
+    The reading rests on the runs of the pair unless the function names others.
+    """
 
     def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
         pair = main_pair(tables)
         reading = read(tables, pair, **thresholds) if pair else None
         if pair is None or reading is None:
             return []
-        return [replace(reading, seeds=common_seeds(tables, [pair.arm.name, pair.reference.name]))]
+        return [replace(reading, runs=reading.runs or common_runs(tables, [pair.arm.name, pair.reference.name]))]
 
     return as_rule(rule, read)
 
@@ -63,9 +68,11 @@ def baseline_of(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescr
     return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
 
 
-def common_seeds(tables: StudyTables, arms: Collection[str]) -> int:
-    """Return how many seeds all of some arms have."""
-    return len(set.intersection(*({seed_of(run) for run in tables.runs if arm_of(run) == arm} for arm in arms)))
+def common_runs(tables: StudyTables, arms: Collection[str]) -> tuple[str, ...]:
+    """Return the runs of some arms, of the seeds that all of these have."""
+    runs = [run for run in tables.runs if arm_of(run) in arms]
+    common = set.intersection(*({seed_of(run) for run in runs if arm_of(run) == arm} for arm in arms))
+    return tuple(run for run in runs if seed_of(run) in common)
 
 
 def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
@@ -95,30 +102,39 @@ def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 
 class ChosenAlpha(NamedTuple):
     """Of arms that differ in nothing but alpha, the one with the highest mean score on `check`, with its baseline."""
 
-    values: int  # how many values of alpha were compared
+    arms: tuple[ArmDescription, ...]  # the arms that were compared
     alpha: float
     pair: Pair
+
+    @property
+    def values(self) -> int:
+        """How many values of alpha were compared."""
+        return len(self.arms)
 
 
 def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
     """Return the choice of alpha for every kind of arms that were trained with several, of those with a baseline."""
-    means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
-    means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
-    scores = dict(zip(means["arm"], means["value"], strict=True))
-    alike: dict[object, dict[ArmDescription, float]] = {}
+    scores = scores_on_check(tables)
+    alike: dict[object, list[ArmDescription]] = {}
     for arm in tables.described_arms:
-        others = dict(arm.others)
-        if "alpha" in others and arm.name in scores:
-            alpha = float(others.pop("alpha"))
-            alike.setdefault((arm.method, arm.sites, arm.shape, *others.items()), {})[arm] = alpha
-    several = [alphas for alphas in alike.values() if len(alphas) > 1]
-    best = [max(alphas, key=lambda arm: scores[arm.name]) for alphas in several]
+        if arm.alpha and arm.name in scores:
+            others = [one for one in arm.others if one[0] != "alpha"]
+            alike.setdefault((arm.method, arm.sites, arm.shape, *others), []).append(arm)
+    several = [tuple(arms) for arms in alike.values() if len(arms) > 1]
+    best = [max(arms, key=lambda arm: scores[arm.name]) for arms in several]
     baselines = [baseline_of(arm, tables.described_arms) for arm in best]
     return [
-        ChosenAlpha(len(alphas), alphas[arm], Pair(arm, reference))
-        for alphas, arm, reference in zip(several, best, baselines)
+        ChosenAlpha(arms, float(arm.alpha), Pair(arm, reference))
+        for arms, arm, reference in zip(several, best, baselines)
         if reference is not None
     ]
+
+
+def scores_on_check(tables: StudyTables) -> dict[str, float]:
+    """Return by arm the mean over seeds of the main metric on the set `check`, which arms are chosen by."""
+    means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
+    means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
+    return dict(zip(means["arm"], means["value"], strict=True))
 
 
 def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:

@@ -4,22 +4,18 @@ import pandas
 
 from headroom.claims.evidence import each_run
 from headroom.claims.selection import last_epochs, rows_where
-from headroom.claims.verdict import UNDECIDED, Number, Reading, above
+from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate
 
 
 @each_run("relevance")
-def few_lead(rows: pandas.DataFrame, *, leads: float, most: float, conserved: float) -> Reading | None:
+def few_lead(rows: pandas.DataFrame, *, leads: float, most: float) -> Reading | None:
     """Decide whether relevance ranks a few heads of most encoder sites well above the rest."""
     shares = rows_where(over_uniform(rows), kind="E")
     if shares.empty:
         return None
-    sites, error = leading_sites(shares, leads), conservation_error(rows)
-    numbers = [Number("sites", sites, "share"), Number("best", Estimate(float(shares["value"].max())))]
-    if error > conserved:
-        numbers.append(Number("error", Estimate(error), "share"))
-        return Reading(UNDECIDED, tuple(numbers))
-    return Reading(above(sites, most), tuple(numbers))
+    sites = Number("sites", leading_sites(shares, leads), "share", asked=above(most), limits=(0.0, 1.0))
+    return Reading((sites, Number("best", Estimate(float(shares["value"].max())))))
 
 
 def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -30,7 +26,7 @@ def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def leading_sites(rows: pandas.DataFrame, leads: float) -> Estimate:
-    """Return the share of sites in which a head stands out; bounds use the ends of the heads' intervals."""
+    """Return the share of sites in which a head stands out, with the shares in which one surely and possibly does."""
     best = rows.groupby(["kind", "layer"])[["value", "low", "high"]].max()
     return Estimate(*(float((best[name] > leads).mean()) for name in ("value", "low", "high")))
 

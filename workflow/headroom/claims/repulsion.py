@@ -3,26 +3,32 @@
 An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 """
 
+import math
 from dataclasses import replace
 
 from headroom.claims.arms import SPOS, SVGD, ArmDescription
 from headroom.claims.evidence import judged
 from headroom.claims.paired import (
     Pair,
-    common_seeds,
-    compared,
+    common_runs,
     difference_of,
+    differences,
     of_main_pair,
+    prominence,
     repulsive_pairs,
     scores_by_seed,
+    scores_on_check,
 )
-from headroom.claims.selection import main_metric, main_set
-from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
-from headroom.core.statistics import Estimate
+from headroom.claims.selection import arm_rows, last_epochs, main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, seed_of
+from headroom.claims.verdict import HOLDS, Number, Reading, above
+from headroom.core.statistics import Estimate, mean_of
 
 LIKENESS = "z_cka"
 """The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
+
+SMOOTHING = "smoothing"
+"""The control that is svgd without repulsion."""
 
 GROWTH = "growth"
 """The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
@@ -30,7 +36,7 @@ GROWTH = "growth"
 NO_GAIN = "a gain of repulsion: it has none here"
 """What claims about the gain of repulsion need where there is none."""
 
-CONTROLS = ("smoothing", "scaled", "noise", GROWTH)
+CONTROLS = (SMOOTHING, "scaled", "noise", GROWTH)
 """Methods that change gradients as svgd does, except for repulsion."""
 
 
@@ -41,66 +47,73 @@ def improves(tables: StudyTables, pair: Pair) -> Reading | None:
     if gain is None:
         return None
     others = [gain_of(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere]
-    return Reading(above(gain.found, 0.0), (gain, *(other for other in others if other)))
+    return Reading((replace(gain, asked=above(0.0)), *(other for other in others if other)))
 
 
 def gain_of(tables: StudyTables, pair: Pair) -> Number | None:
     """Return what an arm gains in score over its baseline."""
-    found = difference_of(tables, pair.arm.name, pair.reference.name)
-    return None if found is None else less(tables, pair.arm.name, pair.reference.name, found)
+    return less(tables, pair.arm, pair.reference)
 
 
-def less(tables: StudyTables, arm: str, other: str, found: Estimate) -> Number:
-    """Return a difference in score of two arms as a number of claims."""
+def less(tables: StudyTables, arm: ArmDescription, other: ArmDescription, comparisons: int = 1) -> Number | None:
+    """Return the difference in score of two arms as a number of claims; None without a common seed."""
+    found = difference_of(tables, arm.name, other.name, comparisons)
+    if found is None:
+        return None
     rows = judged(tables.evaluation)
-    about = {"arm": arm, "other": other, "metric": main_metric(rows), "set": main_set(rows)}
+    about = {"arm": arm.name, "other": other.name, "metric": main_metric(rows), "set": main_set(rows)}
     return Number("difference", found, signed=True, about=about)
 
 
+def has(gain: Number) -> bool:
+    """Return whether there is a gain: its interval is above 0."""
+    return above(0.0).verdict(gain.found) == HOLDS
+
+
 def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
-    """Decide whether SPOS is at least as good as the SVGD of the same model and sites.
+    """Decide whether SPOS is at least as good as the SVGD of the same model, sites and alpha.
 
-    Of several arms of SPOS the one with the most noise decides: with next to none, it is SVGD.
+    Of several arms of SPOS the one with the highest score on `check` decides.
     """
-    found = []
-    for spos in sorted((arm for arm in tables.described_arms if arm.method == SPOS), key=_noise, reverse=True):
-        svgd = _twin(tables, spos, SVGD)
-        difference = difference_of(tables, spos.name, svgd.name) if svgd else None
-        if svgd and difference:
-            margin = as_good * abs(float(scores_by_seed(tables)[svgd.name].mean()))
-            seeds = common_seeds(tables, [spos.name, svgd.name])
-            number = less(tables, spos.name, svgd.name, difference)
-            found.append(Reading(above(difference, -margin), (number,), seeds=seeds))
-    return [replace(found[0], numbers=tuple(one.numbers[0] for one in found))] if found else []
+    check = scores_on_check(tables)
+    pairs = [pair for pair in repulsive_pairs(tables) if pair.arm.method == SPOS]
+    pairs.sort(key=lambda pair: (prominence(tables, pair), -check.get(pair.arm.name, -math.inf)))
+    both = [(pair.arm, svgd) for pair in pairs if (svgd := _svgd_like(tables, pair.arm))]
+    found = [one for spos, svgd in both if (one := less(tables, spos, svgd))]
+    if not found:
+        return []
+    arm, other = (str(found[0].about[key]) for key in ("arm", "other"))
+    margin = as_good * abs(float(scores_by_seed(tables)[other].mean()))
+    numbers = (replace(found[0], asked=above(-margin)), *found[1:])
+    return [Reading(numbers, runs=common_runs(tables, [arm, other]))]
 
 
-def _noise(arm: ArmDescription) -> float:
-    """Return the temperature of an arm of SPOS."""
-    return float(dict(arm.others).get("beta", 0))
+def _svgd_like(tables: StudyTables, spos: ArmDescription) -> ArmDescription | None:
+    """Return the arm of SVGD at the same sites of the same model, with the same alpha."""
+    svgd = [arm for arm in tables.described_arms if arm.method == SVGD]
+
+    def alike(arm: ArmDescription) -> object:
+        return arm.shape, set(arm.sites), arm.alpha
+
+    return next((arm for arm in svgd if alike(arm) == alike(spos)), None)
 
 
-def _twin(tables: StudyTables, arm: ArmDescription, method: str) -> ArmDescription | None:
-    """Return the arm of another method at the same sites of the same model."""
-    where = arm.shape, set(arm.sites)
-    alike = (other for other in tables.described_arms if (other.shape, set(other.sites)) == where)
-    return next((other for other in alike if other.method == method), None)
-
-
-def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
+@of_main_pair
+def first_layers_suffice(tables: StudyTables, pair: Pair, *, most: float) -> Reading | None:
     """Decide whether it is enough that heads of the first layers repel each other: it keeps `most` of the gain."""
-    pairs = repulsive_pairs(tables)
-    for whole in (pair for pair in pairs if pair.arm.is_everywhere):
-        for first in (pair.arm for pair in pairs if pair.arm.is_first and pair.reference == whole.reference):
-            gain = difference_of(tables, whole.arm.name, whole.reference.name)
-            found = difference_of(tables, first.name, whole.arm.name)
-            if gain and found and first.method == whole.arm.method:
-                kept = less(tables, first.name, whole.arm.name, found)
-                gained = less(tables, whole.arm.name, whole.reference.name, gain)
-                seeds = common_seeds(tables, [first.name, whole.arm.name, whole.reference.name])
-                if above(gain, 0.0) != HOLDS:
-                    return [Reading(UNDECIDED, (gained, kept), needs=NO_GAIN, seeds=seeds)]
-                return [Reading(above(found, -(1 - most) * gain.value), (kept, gained), seeds=seeds)]
-    return []
+    others = [one.arm for one in repulsive_pairs(tables) if one.arm.is_first and one.reference == pair.reference]
+    alike = [arm for arm in others if arm.method == pair.arm.method]
+    first = min(alike, key=lambda arm: arm.others != pair.arm.others, default=None)
+    gain, kept = gain_of(tables, pair), less(tables, first, pair.arm) if first else None
+    if not first or not gain or not kept or not pair.arm.is_everywhere:
+        return None
+    runs = common_runs(tables, [first.name, pair.arm.name, pair.reference.name])
+    if not has(gain):
+        return Reading((gain, kept), runs=runs, needs=NO_GAIN)
+    if first.others != pair.arm.others:
+        needs = f"an arm of the first layers with the settings of {pair.arm.name}"
+        return Reading((kept, gain), runs=runs, needs=needs)
+    return Reading((replace(kept, asked=above(-(1 - most) * gain.found.value)), gain), runs=runs)
 
 
 @of_main_pair
@@ -110,41 +123,46 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     A control that has more than the share `most` of the gain without repulsion is as good.
     """
     gain = gain_of(tables, pair)
-    if gain is None:
+    controls = [arm for arm in controls_of(tables, pair) if differences(tables, pair.arm.name, arm.name)]
+    over = [one for arm in controls if (one := less(tables, pair.arm, arm, comparisons=len(controls)))]
+    if not gain or not over:
         return None
-    found = {arm.name: difference_of(tables, pair.arm.name, arm.name) for arm in controls_of(tables, pair)}
-    known = {name: one for name, one in found.items() if one is not None}
-    if not known:
-        return None
-    over = tuple(less(tables, pair.arm.name, name, one) for name, one in known.items())
-    likeness = _likeness(tables, pair, [pair.arm.name, *known])
-    if above(gain.found, 0.0) != HOLDS:
-        return Reading(UNDECIDED, (gain, *over, *likeness), needs=NO_GAIN)
-    return Reading(_against_controls(tables, pair, gain.found, known, most), (*over, gain, *likeness))
+    likeness = [one for arm in (pair.reference, *controls) if (one := likeness_less(tables, pair.arm, arm))]
+    runs = common_runs(tables, [arm.name for arm in (pair.arm, pair.reference, *controls)])
+    needs = _needs(gain, controls)
+    if needs:
+        return Reading((gain, *over, *likeness), runs=runs, needs=needs)
+    asked = above(0.0, refuted=(1 - most) * gain.found.value)
+    return Reading((*(replace(one, asked=asked) for one in over), gain, *likeness), runs=runs)
+
+
+def _needs(gain: Number, controls: list[ArmDescription]) -> str:
+    """Return what is missing for a verdict on a gain: the gain itself, or controls; "" if nothing is."""
+    missing = [method for method in (GROWTH, SMOOTHING) if method not in {arm.method for arm in controls}]
+    return NO_GAIN if not has(gain) else f"the control {' and the control '.join(missing)}" if missing else ""
 
 
 def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
-    """Return the controls without repulsion at the sites of a repulsive arm, in the same model."""
+    """Return the controls without repulsion at the sites of a repulsive arm, in the same model.
+
+    Those that take the length of its update have its alpha.
+    """
     alike = [arm for arm in tables.described_arms if arm.shape == pair.arm.shape and arm.sites == pair.arm.sites]
-    return [arm for arm in alike if arm.method in CONTROLS]
+    return [arm for arm in alike if arm.method in CONTROLS and (arm.method == SMOOTHING or arm.alpha == pair.arm.alpha)]
 
 
-def _against_controls(tables: StudyTables, pair: Pair, gain: Estimate, found: dict[str, Estimate], most: float) -> str:
-    """Apply the rule; that one of several controls is as good is judged by intervals corrected for their number."""
-    wide = (difference_of(tables, pair.arm.name, name, comparisons=len(found)) for name in found)
-    if any(one is not None and one.high < (1 - most) * gain.value for one in wide):
-        return FAILS
-    methods = {arm.method for arm in controls_of(tables, pair) if arm.name in found}
-    beaten = all(above(one, 0.0) == HOLDS for one in found.values())
-    return HOLDS if beaten and {GROWTH, "smoothing"} <= methods else UNDECIDED
+def likeness_less(tables: StudyTables, arm: ArmDescription, other: ArmDescription) -> Number | None:
+    """Return how much more alike heads of an arm are than of another, as a number of claims."""
+    found = measured_less(tables, LIKENESS, arm, other)
+    return Number("likeness", found, signed=True, about={"arm": arm.name, "other": other.name}) if found else None
 
 
-def _likeness(tables: StudyTables, pair: Pair, arms: list[str]) -> list[Number]:
-    """Return how much the arms change the likeness of head outputs."""
-    reference = pair.reference.name
-    changes = {arm: compared(tables, f"diversity_difference_{LIKENESS}", arm, reference) for arm in arms}
-    return [
-        Number("likeness", one, signed=True, about={"arm": arm, "other": reference})
-        for arm, one in changes.items()
-        if one is not None
-    ]
+def measured_less(tables: StudyTables, measure: str, arm: ArmDescription, other: ArmDescription) -> Estimate | None:
+    """Return the difference of two arms in a measure of likeness, paired by seed; None without a common seed.
+
+    It is the mean over sites, at the last epoch.
+    """
+    every = last_epochs(rows_where(tables.diversity, measure=measure))
+    means = [arm_rows(every, one.name).groupby("run")["value"].mean().rename(index=seed_of) for one in (arm, other)]
+    paired = (means[0] - means[1]).dropna()
+    return mean_of(paired.to_numpy()) if len(paired) else None

@@ -1,6 +1,6 @@
 """Which kinds and layers keep their heads under learned gates (Voita et al. 2019, section 6.4)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 
 import numpy
 import pandas
@@ -9,44 +9,49 @@ from headroom.claims.evidence import by_run
 from headroom.claims.gates import survival
 from headroom.claims.selection import last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import Number, Reading, above, all_of
+from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate, mean_of, welch
 
 
 def by_kind(tables: StudyTables) -> list[Reading]:
-    """Decide whether heads of the encoder go first and those of encoder-decoder attention last, in all runs."""
-    runs = [found for found in _survivals(tables) if set(found["kind"]) == {"E", "A", "D"}]
+    """Decide whether heads of the encoder go first, and whether those of encoder-decoder attention go last."""
+    runs = {run: found for run, found in _survivals(tables).items() if set(found["kind"]) == {"E", "A", "D"}}
     if not runs:
         return []
-    encoder, cross, decoder = ([_shares(found, kind) for found in runs] for kind in ("E", "A", "D"))
-    differences = (_less(decoder, encoder), _less(cross, encoder), _less(cross, decoder))
-    numbers = (
+    encoder, cross, decoder = ([_shares(found, kind) for found in runs.values()] for kind in ("E", "A", "D"))
+    first = (
+        _asked("decoder_less_encoder", decoder, encoder),
+        _asked("cross_less_encoder", cross, encoder),
         Number("encoder", _mean(encoder), "share"),
-        Number("decoder", _mean(decoder), "share"),
-        Number("cross", _mean(cross), "share"),
-        Number("last_less_first", differences[1], "share", signed=True),
-        Number("last_less_middle", differences[2], "share", signed=True),
     )
-    return [Reading(all_of(*(above(one, 0.0) for one in differences)), numbers, seeds=len(runs))]
+    last = (
+        _asked("cross_less_decoder", cross, decoder),
+        _asked("cross_less_encoder", cross, encoder),
+        Number("cross", _mean(cross), "share"),
+    )
+    return [
+        Reading(first, part="encoder heads go first", runs=tuple(runs)),
+        Reading(last, part="encoder-decoder heads go last", runs=tuple(runs)),
+    ]
 
 
 def by_layer(tables: StudyTables) -> list[Reading]:
-    """Decide whether the decoder keeps self-attention in lower layers, encoder-decoder attention in upper ones."""
-    runs = [found[found["kind"].isin(["A", "D"])] for found in _survivals(tables)]
-    runs = [found for found in runs if found["kind"].nunique() == 2 and found["layer"].nunique() > 1]
+    """Decide whether the decoder keeps self-attention in lower layers, and encoder-decoder attention in upper ones."""
+    survivals = {run: found[found["kind"].isin(["A", "D"])] for run, found in _survivals(tables).items()}
+    runs = {
+        run: found for run, found in survivals.items() if found["kind"].nunique() == 2 and found["layer"].nunique() > 1
+    }
     if not runs:
         return []
-    lower, upper = halves(int(layer) for layer in runs[0]["layer"])
-    shares = {
-        (kind, half): [_shares(found, kind, layers) for found in runs]
-        for kind in ("A", "D")
-        for half, layers in (("lower", lower), ("upper", upper))
+    lower, upper = halves(int(layer) for layer in next(iter(runs.values()))["layer"])
+    (low_d, up_d), (low_a, up_a) = (
+        [[_shares(found, kind, layers) for found in runs.values()] for layers in (lower, upper)] for kind in "DA"
+    )
+    parts = {
+        "decoder self-attention": _asked("decoder_lower", low_d, up_d),
+        "encoder-decoder attention": _asked("cross_upper", up_a, low_a),
     }
-    low = _less(shares["D", "lower"], shares["D", "upper"])
-    high = _less(shares["A", "upper"], shares["A", "lower"])
-    named = (("decoder_lower", low), ("cross_upper", high))
-    numbers = tuple(Number(name, one, "share", signed=True) for name, one in named)
-    return [Reading(all_of(above(low, 0.0), above(high, 0.0)), numbers, seeds=len(runs))]
+    return [Reading((number,), part=part, runs=tuple(runs)) for part, number in parts.items()]
 
 
 def halves(layers: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -56,18 +61,25 @@ def halves(layers: Iterable[int]) -> tuple[list[int], list[int]]:
     return ordered[:half], ordered[len(ordered) - half :]
 
 
-def _survivals(tables: StudyTables) -> Iterator[pandas.DataFrame]:
-    """Yield how often each head of a run stays in the sweep over all kinds, of runs with such a sweep."""
+def _survivals(tables: StudyTables) -> Mapping[str, pandas.DataFrame]:
+    """Return by run how often each of its heads stays in the sweep over all kinds, of runs with such a sweep."""
+    found = {}
     for rows in by_run(tables.gates, tables):
         rows = last_epochs(rows)
         if len(rows_where(rows, scope="all")):
-            yield survival(rows).rename("share").reset_index()
+            found[str(rows["run"].iloc[0])] = survival(rows).rename("share").reset_index()
+    return found
 
 
 def _shares(rows: pandas.DataFrame, kind: str, layers: Iterable[int] = ()) -> list[float]:
     own = rows_where(rows, kind=kind)
     chosen = own[own["layer"].isin(list(layers))] if layers else own
     return [float(share) for share in chosen["share"]]
+
+
+def _asked(name: str, more: list[list[float]], fewer: list[list[float]]) -> Number:
+    """Return the mean of some heads less that of others, asked to be above 0."""
+    return Number(name, _less(more, fewer), "share", signed=True, asked=above(0.0), limits=(-1.0, 1.0))
 
 
 def _less(first: list[list[float]], second: list[list[float]]) -> Estimate:

@@ -6,7 +6,8 @@ from typing import Any
 
 from headroom.claims.answer import Part
 from headroom.claims.evaluation import Decision, needed
-from headroom.claims.verdict import Number, pooled
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import NOT_RUN, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
 
@@ -19,29 +20,53 @@ ANSWER = "answer"
 Row = dict[str, Any]
 
 
-def claim_rows(decisions: list[Decision], study: str) -> Iterator[Row]:
+def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> Iterator[Row]:
     """Yield the rows of the table `claims`."""
     for one in decisions:
-        usual = {"study": study, "claim": one.claim.id, "task": one.task, "needed": needed(one)}
-        usual |= {"rule": one.claim.decide, "signature": one.claim.signature}
+        usual = {"study": study, "claim": one.claim.id, "task": one.task, "part": one.part}
+        usual |= {
+            "ground": tables.description(one.task).ground,
+            "rule": one.claim.decide,
+            "signature": one.claim.signature,
+        }
         for reading in one.readings:
             if reading.run:
-                place = {"run": reading.run, "part": reading.part, "verdict": reading.verdict, "seeds": reading.seeds}
-                yield usual | place | _cells(reading.numbers[0])
-        means = pooled(one.readings)
-        place = {"run": POOLED, "part": "", "verdict": one.verdict, "seeds": one.seeds}
-        yield usual | place | (_cells(means[0]) if means else _cells(Number("", Estimate(math.nan))) | {"unit": ""})
+                place = {"run": reading.run, "seeds": 1, "trainings": tables.trainings.get(reading.run, "")}
+                yield usual | place | {"votes": "", "needed": ""} | _verdict(reading)
+        whole = one.whole
+        trainings = dict.fromkeys(tables.trainings.get(run, "") for run in (whole.runs if whole else ()))
+        place = {"run": POOLED, "seeds": one.seeds, "trainings": " ".join(trainings)}
+        yield usual | place | {"votes": one.votes, "needed": needed(one)} | _verdict(whole)
+
+
+def _verdict(reading: Reading | None) -> Row:
+    """Return the verdict of a reading with the number that gives it, what is asked of that, and the precondition."""
+    nothing = Number("", Estimate(math.nan))
+    number = reading.deciding if reading else nothing
+    these = number.these or Estimate(math.nan)
+    return (
+        _cells(number)
+        | _condition(number)
+        | {
+            "number": number.name,
+            "unit": number.unit if reading else "",
+            "these_low": these.low,
+            "these_high": these.high,
+            "verdict": reading.verdict if reading else NOT_RUN,
+            "barrier": reading.barrier if reading else "",
+        }
+    )
 
 
 def number_rows(decisions: list[Decision], parts: list[Part], study: str) -> Iterator[Row]:
     """Yield the rows of the table `numbers`: of all claims, then of the answer."""
     for one in decisions:
-        usual = {"study": study, "what": one.claim.id, "task": one.task}
+        usual = {"study": study, "what": one.claim.id, "task": one.task, "part": one.part}
         for reading in one.readings:
             if reading.run:
-                place = {"run": reading.run, "part": reading.part}
-                yield from (usual | place | _number(one, number) for number in reading.numbers)
-        yield from (usual | {"run": POOLED, "part": ""} | _number(one, number) for number in pooled(one.readings))
+                yield from (usual | {"run": reading.run} | _number(one, number) for number in reading.numbers)
+        if one.whole:
+            yield from (usual | {"run": POOLED} | _number(one, number) for number in one.whole.numbers)
     for part in parts:
         place = {"study": study, "what": ANSWER, "task": part.task, "run": POOLED, "part": part.part}
         yield place | _named(part.number) | {"words": ""}
@@ -52,7 +77,17 @@ def _number(one: Decision, number: Number) -> Row:
 
 
 def _named(number: Number) -> Row:
-    return {"name": number.name, "signed": int(number.signed)} | _cells(number)
+    return {"name": number.name, "signed": int(number.signed)} | _cells(number) | _condition(number)
+
+
+def _condition(number: Number) -> Row:
+    """Return what a rule asks of a number, empty cells if nothing."""
+    asked = number.asked
+    return {
+        "side": asked.side if asked else "",
+        "threshold": asked.threshold if asked else math.nan,
+        "refuted": asked.end if asked else math.nan,
+    }
 
 
 def _cells(number: Number) -> Row:

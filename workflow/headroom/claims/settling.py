@@ -8,12 +8,12 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import PAPERS_OWN, by_run, curve_by, each_order, number, with_agreement
+from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_order, number, with_agreement
 from headroom.claims.selection import main_criterion, main_metric, measurable, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import UNDECIDED, Number, Reading, above, all_of, below
+from headroom.claims.verdict import Number, Reading, above, below
 from headroom.core import ranks
-from headroom.core.statistics import Estimate, jackknifed, mean_of
+from headroom.core.statistics import Estimate, mean_of
 
 BySite = dict[tuple[str, int], ndarray]
 """By kind and layer the (heads,) scores of a site."""
@@ -23,29 +23,40 @@ BySite = dict[tuple[str, int], ndarray]
 def late_plateau(
     rows: pandas.DataFrame, order: tuple[str, str], *, plateau: float, removed: float, straight: float
 ) -> Reading | None:
-    """Decide whether the last epoch keeps a plateau of the score that the first does not."""
-    rows = rows_where(rows, metric=main_metric(rows))
-    large = rows[measurable(rows)]
-    epochs = sorted(large["epoch"].unique())
+    """Decide whether the last epoch keeps a plateau of the score, and the curve of the first is a straight line."""
+    epochs = judged_epochs(rows)
     if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
         return None
-    ends = (epochs[0], epochs[-1])
-    curves = [curve_by(rows_where(large, epoch=epoch), order) for epoch in ends]
+    curves = [curve_by(rows_where(rows, epoch=epoch), order) for epoch in (epochs[0], epochs[-1])]
     first, last = (None if curve is None else curve.at(removed) for curve in curves)
     if first is None or last is None or curves[0] is None:
         return None
-    bend = number("bend", numpy.abs(curves[0].area - 0.5), "number")
-    gained = number("gained", last - first, signed=True)
-    kept = number("last", last, epoch=float(ends[1]))
-    verdict = all_of(above(kept.found, plateau), above(gained.found, 0.0), below(bend.found, straight))
-    return Reading(verdict, (kept, number("first", first, epoch=float(ends[0])), gained, bend))
+    numbers = (
+        number("last", last, asked=above(plateau), epoch=float(epochs[-1])),
+        number("first", first, epoch=float(epochs[0])),
+        number("gained", last - first, signed=True, asked=above(0.0)),
+        number("bend", _bend(curves[0]), "number", asked=below(straight)),
+    )
+    return Reading(numbers)
+
+
+def judged_epochs(rows: pandas.DataFrame) -> list[int]:
+    """Return the epochs of one run, from `with_scale`, whose full score is large enough for shares of it, in order."""
+    large = rows_where(rows, metric=main_metric(rows))
+    return sorted(map(int, large[measurable(large)]["epoch"].unique()))
+
+
+def _bend(curve: Curve) -> ndarray:
+    """Return how far curves are from a straight line to 0 at their farthest point, (1 + samples,)."""
+    return numpy.abs(curve.kept - (1 - curve.removed)).max(axis=1)
 
 
 def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[Reading]:
-    """Decide whether heads rank within their sites early in training as at its end, by more than other seeds explain.
+    """Decide whether heads rank within their sites early in training as at its end.
 
-    Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one. So
-    heads are ranked within their sites, and what two trainings have in common is the control. All runs are judged at
+    Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one.
+    Within a site the heads of a new model are exchangeable: two trainings from scratch have nothing in common, and the
+    correlation without early settling is exactly 0. What two seeds have in common is reported. All runs are judged at
     once.
     """
     every = tables.scores
@@ -60,6 +71,7 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
 class Ranking(NamedTuple):
     """The scores of one run's heads by site, after the first part of training and at its end."""
 
+    run: str
     epoch: int
     last: int
     early: BySite
@@ -68,39 +80,26 @@ class Ranking(NamedTuple):
 
 def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
     """Read all runs by one criterion; None if none has scores from the first part of training."""
-    found = [one for rows in runs if (one := _ranking(_by_site(rows, criterion), early))]
+    found = [one for rows in runs if (one := _ranking(rows, criterion, early))]
     if not found:
         return None
-    same = [float(_within_sites(one.early, one.end).mean()) for one in found]  # (runs,)
+    sites = [_within_sites(one.early, one.end) for one in found]
+    own = mean_of([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
+    within = Estimate(*(float(end) for end in numpy.clip(own, -1, 1)))
     about = {"epoch": float(found[0].epoch), "last": float(found[0].last)}
-    own = mean_of(same) if len(found) > 1 else mean_of(_within_sites(found[0].early, found[0].end))
-    numbers = [Number("spearman", own, about=about)]
-    if len(found) == 1:
-        return Reading(UNDECIDED, tuple(numbers))
-    alike = {
-        frozenset(pair): float(_within_sites(found[pair[0]].end, found[pair[1]].end).mean())
-        for pair in combinations(range(len(found)), 2)
-    }
-
-    def way(out: int | None = None) -> tuple[float, float]:
-        """Return how far runs are beyond the threshold, and the correlation between seeds, without one of the runs."""
-        kept = [place for place in range(len(found)) if place != out]
-        null = float(numpy.mean([value for pair, value in alike.items() if out not in pair]))
-        mean = float(numpy.mean([same[place] for place in kept]))
-        return mean - null - settled * (1 - null), null
-
-    beyond, null = way()
-    without = [way(out)[0] for out in range(len(found))] if len(found) > 2 else []
-    share = (beyond + settled * (1 - null)) / (1 - null)
-    numbers += [Number("other_seeds", Estimate(null)), Number("way", Estimate(share), "share")]
-    return Reading(above(jackknifed(beyond, without), 0.0), tuple(numbers), seeds=len(found))
+    numbers = [Number("spearman", within, about=about, asked=above(settled))]
+    if len(found) > 1:
+        alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
+        numbers.append(Number("other_seeds", Estimate(float(numpy.mean(alike)))))
+    return Reading(tuple(numbers), runs=tuple(one.run for one in found))
 
 
-def _ranking(own: dict[int, BySite], early: float) -> Ranking | None:
-    """Return the first epoch after a share of training and the last one; None without such an epoch."""
+def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | None:
+    """Return the first epoch after a share of a run's training and the last one; None without such an epoch."""
+    own = _by_site(rows, criterion)
     last = max(own, default=0)
     epoch = min((epoch for epoch in own if math.ceil(early * last) <= epoch < last), default=None)
-    return None if epoch is None else Ranking(epoch, last, own[epoch], own[last])
+    return None if epoch is None else Ranking(str(rows["run"].iloc[0]), epoch, last, own[epoch], own[last])
 
 
 def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, BySite]:

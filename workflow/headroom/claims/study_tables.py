@@ -1,13 +1,13 @@
 """The tables of one study, read on first use, and the attention maps of a few heads on a few sentences."""
 
+import hashlib
 import json
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas
 
@@ -85,6 +85,27 @@ TRANSLATION = "translation"
 
 TaskKind = Literal["translation", "classification"]
 
+Ground = Literal["real text", "pretrained encoder", "released model", "generated text"]
+
+GENERATED: Ground = "generated text"
+GROUNDS: tuple[Ground, ...] = get_args(Ground)
+"""What results stand on, in the order in which they are shown: models trained on text that people wrote, models
+fine-tuned from a pretrained encoder, models as released, models of generated text."""
+
+
+@dataclass(frozen=True)
+class TaskDescription:
+    """What the configuration says of a task."""
+
+    arms: Mapping[str, ArmDescription] = field(default_factory=dict)  # its arms by name, in order
+    main: str = MainSettings().main  # its main criterion
+    ground: Ground | Literal[""] = ""  # what its results stand on; "" if that is not known
+    own_trees: bool = False  # whether the trees are those of its own text
+
+
+UNKNOWN = TaskDescription()
+
+
 TABLES = {name: table for name, table in tables.ALL.by_name.items() if "claims" not in table.writers}
 """The tables that claims are decided by, in the order in which they are documented."""
 
@@ -99,8 +120,8 @@ class StudyTables:
         paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
             file itself for the tables of a whole study (`arms.csv`, `overlap.csv`, `update_cost.csv`).
         maps: The JSON files with attention maps.
-        arms: What is known of the arms of every task, in order; of others the name is the method.
-        mains: The main criterion of tasks, a column `main` of tables by criteria; of others the usual one.
+        described: What is known of the tasks. Of other arms the name is the method; the main criterion is a column
+            `main` of tables by criteria.
 
     Raises:
         HeadroomError: If a path belongs to no known table, or a file of maps is none.
@@ -110,11 +131,9 @@ class StudyTables:
         self,
         paths: Sequence[Path | str] = (),
         maps: Sequence[Path | str] = (),
-        arms: Mapping[str, Mapping[str, ArmDescription]] | None = None,
-        mains: Mapping[str, str] | None = None,
+        described: Mapping[str, TaskDescription] | None = None,
     ) -> None:
-        self._known_arms = arms or {}
-        self._mains = defaultdict(lambda: MainSettings().main, mains or {})
+        self._described = described or {}
         self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in TABLES}
         self._frames: dict[str, pandas.DataFrame] = {}
@@ -134,7 +153,7 @@ class StudyTables:
             if "setting" in found:
                 found["setting"] = found["setting"].map(_setting).astype(str)
             if len(found) and "run" in found and "normalised" in found:
-                found = found.assign(main=found["run"].map(task_of).map(self._mains))
+                found = found.assign(main=[self.description(task_of(run)).main for run in found["run"]])
             self._frames[name] = found
         return self._frames[name]
 
@@ -146,6 +165,26 @@ class StudyTables:
         """Return whether a file of this table was read, also if it has no rows: nothing was found then."""
         return bool(self._paths[name]) or self.has(name)
 
+    def description(self, task: str) -> TaskDescription:
+        """Return what is known of a task."""
+        return self._described.get(task, UNKNOWN)
+
+    @cached_property
+    def trainings(self) -> dict[str, str]:
+        """By run a short hash of its losses in every epoch: runs with the same one are the same training.
+
+        Runs without training are told apart by what they score.
+        """
+        losses = self.frame("training")
+        losses = losses[losses["measure"].isin(("train_loss", "valid_loss"))]
+        found = {}
+        for frame in (self.frame("evaluation"), losses):
+            for run, rows in frame.groupby("run"):
+                values = rows.sort_values(["epoch", "value"])["value"]
+                told = " ".join(f"{value:.9g}" for value in values)
+                found[str(run)] = hashlib.sha256(f"{task_of(str(run))} {told}".encode()).hexdigest()[:12]
+        return found
+
     @cached_property
     def _present(self) -> list[str]:
         """The runs as they come in the tables and maps; rows about all runs together name none."""
@@ -155,11 +194,11 @@ class StudyTables:
     @cached_property
     def runs(self) -> list[str]:
         """The runs of the study, in order of task (see `tasks`), arm (see `arms`) and seed."""
-        tasks, known = self.tasks, self._known_arms
+        tasks = self.tasks
 
         def place(run: str) -> tuple[Any, ...]:
             task = task_of(run)
-            return tasks.index(task), place_of(arm_of(run), list(known.get(task, ()))), seed_of(run), run
+            return tasks.index(task), place_of(arm_of(run), list(self.description(task).arms)), seed_of(run), run
 
         return sorted(self._present, key=place)
 
@@ -171,7 +210,7 @@ class StudyTables:
     @property
     def described_arms(self) -> list[ArmDescription]:
         """What the arms are, in order, of the task of a view (see `task`)."""
-        known = self._known_arms.get(self.task, {})
+        known = self.description(self.task).arms
         return [known.get(arm, ArmDescription(arm, method=arm)) for arm in self.arm_names]
 
     @cached_property
@@ -192,7 +231,7 @@ class StudyTables:
         """
         if task in self._views:
             return self._views[task]
-        view = self._views[task] = StudyTables(arms=self._known_arms, mains=self._mains)
+        view = self._views[task] = StudyTables(described=self._described)
         view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
         view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name, table in TABLES.items():
@@ -203,6 +242,15 @@ class StudyTables:
                 view._frames[name] = frame[frame["run"].map(task_of) == task]
             elif task == self.task:
                 view._frames[name] = frame
+        return view
+
+    def without(self, runs: Collection[str]) -> "StudyTables":
+        """Return the tables of a task without the rows of some runs; rows about all runs together stay."""
+        view = StudyTables(described=self._described)
+        view.maps = [one for one in self.maps if one.run not in runs]
+        for name, table in TABLES.items():
+            frame = self.frame(name)
+            view._frames[name] = frame[~frame["run"].isin(set(runs))] if "run" in table.names else frame
         return view
 
 

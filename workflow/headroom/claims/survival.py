@@ -3,33 +3,34 @@
 Voita et al. (2019), section 6.3.
 """
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 import numpy
 import pandas
 from numpy import ndarray
-from scipy.stats import hypergeom, nchypergeom_fisher
+from scipy.optimize import brentq
+from scipy.stats import hypergeom
 
 from headroom.claims.evidence import by_run
 from headroom.claims.gates import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
 from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
 from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.claims.verdict import Number, Reading, above, exactly
 from headroom.core.heads import Head
-from headroom.core.statistics import Estimate, counted_share
+from headroom.core.statistics import LEVEL, Estimate, counted_share
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
 
 _CONTROL = re.compile(r"controls\.(\w+)\.random(\d+)-(?:(\d+)-heads|([0-9.]+))")
 """The name of a random layout that was trained further: its scope, draw, and number or share of heads."""
 
-SMALLEST = 1e-4
-"""Smaller p are written as this."""
+MOST_ODDS = 1000.0
+"""Larger odds ratios are given as this, smaller ones than its inverse as that."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,31 @@ class Survivors:
         """Heads with a role among as many random survivors, on average."""
         return len(self.kept) * len(self.specialised) / len(self.heads)
 
+    @property
+    def by_layer(self) -> "list[Survivors]":
+        """The same of every layer apart."""
+
+        def within(heads: frozenset[Head], layer: int) -> frozenset[Head]:
+            return frozenset(head for head in heads if head.layer == layer)
+
+        return [
+            replace(
+                self,
+                kept=within(self.kept, layer),
+                heads=within(self.heads, layer),
+                specialised=within(self.specialised, layer),
+            )
+            for layer in sorted({head.layer for head in self.heads})
+        ]
+
+    @property
+    def ways(self) -> ndarray:
+        """In how many ways as many survivors have 0, 1, ... heads with a role, (survivors + 1,)."""
+        roles, kept = len(self.specialised), len(self.kept)
+        others = len(self.heads) - roles
+        ways = [math.comb(roles, found) * math.comb(others, kept - found) for found in range(kept + 1)]
+        return numpy.array(ways, dtype=float)
+
     def chances(self) -> tuple[float, float, float]:
         """Return the chance that random survivors have as many heads with a role, and the ends of their middle 95 %.
 
@@ -60,29 +86,6 @@ class Survivors:
         urn = hypergeom(len(self.heads), len(self.specialised), len(self.kept))
         low, high = urn.interval(0.95)
         return float(urn.sf(self.found - 1)), float(low), float(high)
-
-
-def chance_of_so_many(models: Sequence[Survivors]) -> float:
-    """Return the chance that random survivors of all models have as many heads with a role in all, or more.
-
-    The number in one model is hypergeometric; those of several models are independent. Exact.
-    """
-    urns = [hypergeom(len(one.heads), len(one.specialised), len(one.kept)) for one in models]
-    return 1 - float(_sum_of(models, urns)[: sum(one.found for one in models)].sum())
-
-
-def chance_of_so_few(models: Sequence[Survivors], odds: float) -> float:
-    """Return the chance of no more heads with a role in all models than found, given their odds ratio of survival.
-
-    Fisher's noncentral hypergeometric distribution in every model; exact.
-    """
-    urns = [nchypergeom_fisher(len(one.heads), len(one.specialised), len(one.kept), odds) for one in models]
-    return float(_sum_of(models, urns)[: sum(one.found for one in models) + 1].sum())
-
-
-def _sum_of(models: Sequence[Survivors], urns: Sequence[Any]) -> ndarray:
-    """Return the probabilities of 0, 1, ... heads with a role in all models, (survivors + 1,)."""
-    return reduce(numpy.convolve, [urn.pmf(numpy.arange(len(one.kept) + 1)) for one, urn in zip(models, urns)])
 
 
 def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: str) -> list[Survivors]:
@@ -106,32 +109,65 @@ def decisive(found: list[Survivors]) -> Survivors | None:
     return min(partial, key=lambda one: abs(len(one.kept) - len(one.specialised)), default=None)
 
 
-def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> list[Reading]:
-    """Decide whether heads with a role survive pruning more often than random heads would, in all runs together."""
+def specialised_survive(tables: StudyTables, *, odds: float) -> list[Reading]:
+    """Decide whether heads with a role survive pruning more often than others of their layer, in all runs together."""
     examined = {*tables.roles["run"], *tables.attention_stats["run"]}
-    names = [(str(rows["run"].iloc[0]), rows) for rows in by_run(tables.gates, tables)]
-    swept = [survivors(rows, main_roles(tables, run), HARD_CONCRETE) for run, rows in names if run in examined]
-    if not any(swept):
+    names = {str(rows["run"].iloc[0]): rows for rows in by_run(tables.gates, tables)}
+    swept = {run: survivors(rows, main_roles(tables, run), HARD_CONCRETE) for run, rows in names.items()}
+    runs = tuple(run for run, found in swept.items() if found and run in examined)
+    if not runs:
         return []
-    models = [one for one in map(decisive, swept) if one is not None]
+    models = [one for one in (decisive(swept[run]) for run in runs) if one is not None]
     if not models:
-        roles = Estimate(float(sum(len(own[0].specialised) for own in swept if own)))
-        return [Reading(UNDECIDED, (Number("no_setting", roles, "count"),), seeds=len(swept))]
-    p = chance_of_so_many(models)
+        roles = sum(len(swept[run][0].specialised) for run in runs)
+        return [Reading((Number("no_setting", exactly(float(roles)), "count"),), runs=runs)]
+    layers = [layer for one in models for layer in one.by_layer]
+    found = log_odds(layers)
     numbers = (
+        Number("log_odds", found, signed=True, asked=above(0.0, refuted=math.log(odds))),
+        Number("odds", Estimate(*map(math.exp, found))),
         _total("survive", [one.found for one in models]),
-        Number("by_chance", Estimate(sum(one.expected for one in models))),
+        Number("by_chance", Estimate(sum(one.expected for one in layers))),
         _total("survivors", [len(one.kept) for one in models]),
         _total("specialised", [len(one.specialised) for one in models]),
         _total("models", [1 for _ in models]),
-        Number("p", Estimate(max(p, SMALLEST))),
     )
-    verdict = HOLDS if p < level else FAILS if chance_of_so_few(models, odds) < level else UNDECIDED
-    return [Reading(verdict, numbers, seeds=len(models))]
+    return [Reading(numbers, runs=runs)]
+
+
+def log_odds(strata: Sequence[Survivors]) -> Estimate:
+    """Return the logarithm of the odds ratio of survival of heads with a role, the same in all strata.
+
+    Given how many heads of a stratum have a role and how many survive, the number of those that do both has Fisher's
+    noncentral hypergeometric distribution. The sum over strata is judged: the value is the conditional maximum
+    likelihood estimate, the interval is exact (both tails have 2.5 %). Odds beyond `MOST_ODDS` are given as that.
+    """
+    ways = numpy.log(reduce(numpy.convolve, [one.ways for one in strata]).clip(min=1e-300))
+    found, numbers = sum(one.found for one in strata), numpy.arange(len(ways))
+
+    def chances(odds: float) -> ndarray:
+        weights = ways + odds * numbers
+        weights = numpy.exp(weights - weights.max())
+        return numpy.asarray(weights / weights.sum())
+
+    def where(rising: Callable[[ndarray], float]) -> float:
+        """Return where a rising function of the chances crosses 0, or the limit that is nearest to it."""
+        limits = (-math.log(MOST_ODDS), math.log(MOST_ODDS))
+        ends = [rising(chances(odds)) for odds in limits]
+        if ends[0] == ends[1] == 0:  # only one number is possible: it says nothing of the odds
+            return 0.0
+        if ends[0] >= 0 or ends[1] <= 0:
+            return limits[0] if ends[0] >= 0 else limits[1]
+        return float(brentq(lambda odds: rising(chances(odds)), *limits))
+
+    tail = (1 - LEVEL) / 2
+    low = where(lambda chance: float(chance[found:].sum()) - tail)
+    high = where(lambda chance: tail - float(chance[: found + 1].sum()))
+    return Estimate(where(lambda chance: float(chance @ numbers) - found), low, high)
 
 
 def _total(name: str, counts: Sequence[int]) -> Number:
-    return Number(name, Estimate(float(sum(counts))), "count")
+    return Number(name, exactly(float(sum(counts))), "count")
 
 
 @dataclass(frozen=True)
@@ -205,23 +241,25 @@ def _holders(roles: pandas.DataFrame, without: frozenset[str] = frozenset()) -> 
     return found
 
 
-def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
-    """Decide whether functions whose heads are pruned are taken over by heads that are left, in all runs together."""
-    runs = [drifts(tables, str(rows["run"].iloc[0])) for rows in by_run(tables.pruned_models, tables)]
-    learned = [[one for one in models if not _CONTROL.fullmatch(one.model)] for models in runs]
-    random = [[one for one in models if _CONTROL.fullmatch(one.model)] for models in runs]
-    if not any(learned):
+def functions_move(tables: StudyTables) -> list[Reading]:
+    """Decide whether functions whose heads are pruned are taken over more often than in random layouts."""
+    names = [str(rows["run"].iloc[0]) for rows in by_run(tables.pruned_models, tables)]
+    found = {run: drifts(tables, run) for run in names}
+    learned = {run: [one for one in models if not _CONTROL.fullmatch(one.model)] for run, models in found.items()}
+    random = {run: [one for one in models if _CONTROL.fullmatch(one.model)] for run, models in found.items()}
+    if not any(learned.values()):
         return []
-    fates = [fate for models in learned for fate in fates_of(models)]
-    counts = (_total("lost", [len(fates)]), _total("models", [len(models) for models in learned]))
-    seeds = sum(bool(models) for models in learned)
-    if not fates:
-        return [Reading(UNDECIDED, counts, seeds=seeds)]
-    found = _taken_over(fates)
-    controls = [fate for models in random for fate in fates_of(models)]
-    control = (Number("taken_over_at_random", _taken_over(controls), "share"),) if controls else ()
-    verdict = str(above(found, share))  # counted, not a mean over seeds: how many more would decide is not known
-    return [Reading(verdict, (Number("taken_over", found, "share"), *counts, *control), seeds=seeds)]
+    fates, controls = ([fate for models in of.values() for fate in fates_of(models)] for of in (learned, random))
+    numbers = []
+    if fates and controls:
+        more = _taken_over(fates).less(_taken_over(controls))
+        numbers.append(Number("more", more, "share", signed=True, asked=above(0.0), limits=(-1.0, 1.0)))
+    if fates:
+        numbers.append(Number("taken_over", _taken_over(fates), "share"))
+    if controls:
+        numbers.append(Number("taken_over_at_random", _taken_over(controls), "share"))
+    numbers += [_total("lost", [len(fates)]), _total("models", [len(models) for models in learned.values()])]
+    return [Reading(tuple(numbers), runs=tuple(run for run, models in learned.items() if models))]
 
 
 def fates_of(models: Sequence[Drift]) -> list[bool]:

@@ -1,37 +1,64 @@
-"""Verdicts, estimates and numbers: the reading of a claim in one run, and the combination of several runs."""
+"""Numbers, the conditions that they are held against, and the verdicts that follow: of one run, and of several."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import Estimate, over_runs
+from headroom.core.statistics import Estimate, interval, mean_of, over_runs
 
 Unit = Literal["number", "share", "count"]
+Side = Literal["above", "below"]
 
 HOLDS = "holds"
 FAILS = "does not hold"
 UNDECIDED = "undecided at this scale"
+NOT_COMPARABLE = "not comparable here"
 NOT_RUN = "not run"
 
-
-class Verdict(str):
-    """A verdict that knows which intervals contained their threshold, from which follows what would decide it."""
-
-    open: tuple[tuple[Estimate, float], ...]  # the estimates that are undecided, each with its threshold
-
-    def __new__(cls, word: str, still_open: Iterable[tuple[Estimate, float]] = ()) -> "Verdict":
-        """Take the word, one of the four, and what is undecided."""
-        made = super().__new__(cls, word)
-        made.open = tuple(still_open)
-        return made
-
+VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_COMPARABLE, NOT_RUN)
 
 LEVEL = 0.05
 """Corrected p-values (Holm) below this are marked as significant in figures and tables."""
+
+
+class Condition(NamedTuple):
+    """What a rule asks of a number: that its interval lies on one side of a threshold."""
+
+    threshold: float
+    side: Side = "above"
+    # an interval wholly beyond this end, seen from the other side, refutes; the threshold itself if NaN. An end on the
+    # side that is asked for refutes effects that are real and too small to matter; an infinite one refutes nothing
+    refuted: float = math.nan
+
+    @property
+    def end(self) -> float:
+        """The end that refutes."""
+        return self.threshold if math.isnan(self.refuted) else self.refuted
+
+    def verdict(self, found: Estimate) -> str:
+        """Return what an interval says: it holds, it does not hold, or it is undecided, as without an interval."""
+        if self.side == "above":
+            low, high, threshold, end = found.low, found.high, self.threshold, self.end
+        else:
+            low, high, threshold, end = -found.high, -found.low, -self.threshold, -self.end
+        return FAILS if high < end else HOLDS if low > threshold else UNDECIDED
+
+
+def above(threshold: float, refuted: float = math.nan) -> Condition:
+    """Return the condition that a number is above a threshold."""
+    return Condition(threshold, "above", refuted)
+
+
+def below(threshold: float, refuted: float = math.nan) -> Condition:
+    """Return the condition that a number is below a threshold."""
+    return Condition(threshold, "below", refuted)
+
+
+NO_LIMITS = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -39,106 +66,153 @@ class Number:
     """A number that a rule found."""
 
     name: str  # its name: the key of its words in the claim's entry
-    found: Estimate  # the number with its interval
+    found: Estimate  # the number with its interval: for other sentences; of several runs for other trainings, too
     unit: Unit = "number"  # `share` (of 1, written in per cent), `count` (a whole number where it is one) or `number`
     signed: bool = False  # whether it is written with plus signs
     # what else its words name, e.g. the arm, the metric or the epoch
     about: Mapping[str, str | float] = field(default_factory=dict)
     # what its words name that was chosen on other runs, e.g. a criterion: it may differ between the runs of a mean
     chosen: Mapping[str, str] = field(default_factory=dict)
+    asked: Condition | None = None  # what the claim's rule asks of it; None if it does not decide
+    limits: tuple[float, float] = NO_LIMITS  # the least and the largest possible value: intervals end there
     # the number on every resample of the examples, (samples,), which all runs share; None without
     resampled: ndarray | None = field(default=None, compare=False, repr=False)
+    these: Estimate | None = None  # of several runs: the mean with an interval for these trainings, on other sentences
+
+    @property
+    def verdict(self) -> str:
+        """What its interval says; `undecided` if nothing is asked of it."""
+        return UNDECIDED if self.asked is None else self.asked.verdict(self.found)
+
+
+def exactly(value: float) -> Estimate:
+    """Return a number without error, e.g. a count: its interval has no width."""
+    return Estimate(value, value, value)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a claim in one run."""
+    """The reading of a claim in one run, or in all of them at once."""
 
-    verdict: str  # one of `HOLDS`, `FAILS`, `UNDECIDED`
     numbers: tuple[Number, ...]  # the numbers behind it, the main one first
     run: str = ""  # the run; "" if the rule judges all runs at once
     part: str = ""  # what of the run is judged apart, e.g. a far set; "" for the whole
     examples: int = 0  # how many examples the numbers rest on; 0 if not on examples
-    seeds: int = 1  # how many seeds they rest on: several if the rule judges all runs at once
+    runs: tuple[str, ...] = ()  # the runs that it rests on, if the rule judges all at once
     needs: str = ""  # what would decide it where that is not more seeds or sentences
+    barrier: str = ""  # the precondition that is not met, and what was found instead; "" if all are
+
+    @property
+    def asked(self) -> tuple[Number, ...]:
+        """The numbers that decide."""
+        return tuple(one for one in self.numbers if one.asked is not None)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: it holds if all that is asked does, and does not hold if one part does not."""
+        if self.barrier:
+            return NOT_COMPARABLE
+        found = [one.verdict for one in self.asked]
+        if FAILS in found:
+            return FAILS
+        return HOLDS if found and set(found) == {HOLDS} else UNDECIDED
+
+    @property
+    def deciding(self) -> Number:
+        """The number whose interval gives the verdict: the first that does; the main one if nothing is asked."""
+        same = (one for one in self.asked if self.barrier or one.verdict == self.verdict)
+        return next(same, self.numbers[0])
 
 
 Rule = Callable[..., list[Reading]]
 """What decides a claim: from the tables of one task, and the claim's thresholds by name, to readings."""
 
 
-def majority(verdicts: Sequence[str]) -> str:
-    """Return the verdict of more than half of the runs, `not run` without runs.
+def pooled(readings: Sequence[Reading]) -> Reading | None:
+    """Return the reading of all runs together, of one part of a claim; None without readings.
 
-    It is `undecided` without such a majority, and if runs contradict each other: then the seed decides, not the claim.
-    """
-    if not verdicts:
-        return NOT_RUN
-    if contradictory(verdicts):
-        return UNDECIDED
-    word, votes = Counter(verdicts).most_common(1)[0]
-    return word if 2 * votes > len(verdicts) else UNDECIDED
-
-
-def contradictory(verdicts: Collection[str]) -> bool:
-    """Return whether a claim holds in one run and does not hold in another."""
-    return {HOLDS, FAILS} <= {*verdicts}
-
-
-def above(found: Estimate, threshold: float) -> Verdict:
-    """Return whether an interval lies above a threshold; an interval that contains it is undecided."""
-    return _compared(found, threshold, HOLDS, FAILS)
-
-
-def below(found: Estimate, threshold: float) -> Verdict:
-    """Return whether an interval lies below a threshold; an interval that contains it is undecided."""
-    return _compared(found, threshold, FAILS, HOLDS)
-
-
-def _compared(found: Estimate, threshold: float, over: str, under: str) -> Verdict:
-    if found.low > threshold or found.high < threshold:
-        return Verdict(over if found.low > threshold else under)
-    return Verdict(UNDECIDED, [(found, threshold)])
-
-
-def all_of(*verdicts: Verdict) -> Verdict:
-    """Return `holds` if all parts hold, `does not hold` if one does not, else `undecided`."""
-    if FAILS in verdicts:
-        return Verdict(FAILS)
-    if all(verdict == HOLDS for verdict in verdicts):
-        return Verdict(HOLDS)
-    return Verdict(UNDECIDED, [one for verdict in verdicts for one in verdict.open])
-
-
-def mean_over_runs(found: Sequence[Estimate]) -> Estimate:
-    """Return the mean over runs of a number that has no resamples, with the range that spans their intervals."""
-    values, lows, highs = zip(*found)
-    return Estimate(float(numpy.mean(values)), float(numpy.min(lows)), float(numpy.max(highs)))
-
-
-def pooled(readings: Sequence[Reading]) -> tuple[Number, ...]:
-    """Return the numbers of all runs as means.
-
-    A number with resamples has an interval for other runs on other examples (`over_runs`), one without the range of the
-    intervals of the runs. Runs whose main number is another than that of the first run are left out; what was chosen
-    may differ, and is named for all of them.
+    Its numbers are means. A number with resamples has an interval for other trainings on other sentences (`over_runs`),
+    one without the t-interval over runs widened by the mean of their own intervals. Runs that lack a precondition are
+    left out; where half of them or more do, no run is comparable. So are runs left out whose numbers are others than
+    those of the first run that has what is asked.
     """
     if not readings:
-        return ()
-    main = readings[0].numbers[0]
-    alike = [one for one in readings if one.numbers[0].name == main.name and one.numbers[0].about == main.about]
-    together = zip(*(reading.numbers for reading in alike))
-    return tuple(replace(same[0], found=_together(same), chosen=_all_chosen(same)) for same in together)
+        return None
+    comparable = [one for one in readings if not one.barrier]
+    if 2 * len(comparable) <= len(readings):
+        told = next((one.barrier for one in readings if one.barrier), "")
+        comparable = [replace(one, barrier=one.barrier or told) for one in readings]
+    first = next((one for one in comparable if one.asked), comparable[0])
+    alike = [one for one in comparable if _named(one) == _named(first)]
+    if len(alike) == 1:
+        return replace(first, run="", runs=first.runs or (first.run,))
+    found = [_by_place(one.numbers) for one in alike]
+    numbers = tuple(together([one[key] for one in found]) for key in found[0] if all(key in one for one in found))
+    runs = tuple(run for one in alike for run in one.runs or (one.run,))
+    examples = max(one.examples for one in alike)
+    needs = next((one.needs for one in alike if one.needs), "")
+    return Reading(numbers, "", first.part, examples, runs, needs, first.barrier)
 
 
-def _all_chosen(same: Sequence[Number]) -> dict[str, str]:
-    return {key: " or ".join(dict.fromkeys(one.chosen[key] for one in same)) for key in same[0].chosen}
+def _named(reading: Reading) -> list[object]:
+    """Return what must be the same in readings that are put together: what is asked, or the main number."""
+    return [(one.name, one.about) for one in reading.asked or reading.numbers[:1]]
 
 
-def _together(same: Sequence[Number]) -> Estimate:
-    if len(same) == 1:
-        return same[0].found
-    drawn = [one.resampled for one in same]
-    if len({None if own is None else len(own) for own in drawn}) > 1 or drawn[0] is None:
-        return mean_over_runs([one.found for one in same])
-    return over_runs([one.found.value for one in same], [own for own in drawn if own is not None])
+def _by_place(numbers: Sequence[Number]) -> dict[tuple[str, int], Number]:
+    """Return numbers by their names and their places among those of the same name."""
+    names = [one.name for one in numbers]
+    return {(one.name, names[:place].count(one.name)): one for place, one in enumerate(numbers)}
+
+
+def together(same: Sequence[Number]) -> Number:
+    """Return the mean of a number over runs, with an interval for other trainings, and one for these."""
+    first = same[0]
+    chosen = {key: " or ".join(dict.fromkeys(one.chosen[key] for one in same)) for key in first.chosen}
+    conditions = [one.asked for one in same if one.asked is not None]
+    asked = _mean_condition(conditions) if conditions else None
+    found = mean_over_runs([one.found for one in same])
+    these = _mean_of_ends([one.found for one in same])
+    drawn = [one.resampled for one in same if one.resampled is not None]
+    if len(drawn) == len(same) and len({len(own) for own in drawn}) == 1:
+        found = over_runs([one.found.value for one in same], drawn)
+        these = Estimate(found.value, *interval(numpy.mean(drawn, axis=0)))
+    low, high = first.limits
+    within = Estimate(found.value, *(min(max(end, low), high) for end in (found.low, found.high)))
+    return replace(first, found=within, chosen=chosen, asked=asked, these=these, resampled=None)
+
+
+def _mean_condition(conditions: Sequence[Condition]) -> Condition:
+    """Return the mean condition of runs: thresholds may depend on a model, e.g. on its number of heads."""
+    first = conditions[0]
+    if all(one[:2] == first[:2] and one.end == first.end for one in conditions):
+        return first
+    threshold, end = (float(numpy.mean(ends)) for ends in zip(*((one.threshold, one.end) for one in conditions)))
+    return Condition(threshold, first.side, end)
+
+
+def mean_over_runs(found: Iterable[Estimate]) -> Estimate:
+    """Return the mean over runs of a number that has no resamples, with an interval for other trainings.
+
+    To either side it is as wide as the t-interval over runs and the mean distance of the runs' own ends, joined as
+    errors are (the root of the sum of squares). Runs that have no interval leave the t-interval alone.
+    """
+    own = list(found)
+    mean = mean_of([one.value for one in own])
+    if len(own) == 1:
+        return own[0]
+    half = mean.high - mean.value
+    down, up = (float(numpy.nanmean(ends)) if not numpy.isnan(ends).all() else 0.0 for ends in _distances(own))
+    return Estimate(mean.value, mean.value - math.hypot(half, down), mean.value + math.hypot(half, up))
+
+
+def _mean_of_ends(found: Sequence[Estimate]) -> Estimate | None:
+    """Return the mean over runs with the means of their ends; None if they have none, or no width."""
+    value, low, high = (float(numpy.mean(column)) for column in zip(*found))
+    return Estimate(value, low, high) if low < high else None
+
+
+def _distances(found: Sequence[Estimate]) -> tuple[ndarray, ndarray]:
+    """Return how far the lower and the upper ends are from the values, (runs,) each."""
+    values, lows, highs = (numpy.array(column, dtype=float) for column in zip(*found))
+    return values - lows, highs - values

@@ -58,7 +58,7 @@ class Measured:
 
     def text(self) -> str:
         """Return the number with its interval."""
-        if math.isnan(self.found.low):
+        if math.isnan(self.found.low) or self.found.low == self.found.high:
             return self.bare()
         scaled, digits = self._scaled()
         return estimate(*scaled, signed=self.signed, digits=digits, most=self._most) + self._suffix

@@ -46,6 +46,16 @@ class Estimate(NamedTuple):
         """Return the estimate moved by a known amount."""
         return Estimate(self.value + amount, self.low + amount, self.high + amount)
 
+    def less(self, other: "Estimate") -> "Estimate":
+        """Return the difference from a number that is independent of this one.
+
+        Distances to the ends are joined as errors are: of two shares this is the method of Newcombe (1998).
+        """
+        value = self.value - other.value
+        down = float(numpy.hypot(self.value - self.low, other.high - other.value))
+        up = float(numpy.hypot(self.high - self.value, other.value - other.low))
+        return Estimate(value, value - down, value + up)
+
 
 # Samples and resamples of one evaluation set
 
@@ -308,6 +318,24 @@ def jackknifed(whole: float, without: Sequence[float] | ndarray) -> Estimate:
         return Estimate(whole)
     found = mean_of(len(without) * whole - (len(without) - 1) * numpy.asarray(without, dtype=float))
     return found.plus(whole - found.value)
+
+
+def outliers(values: Sequence[float] | ndarray) -> list[int]:
+    """Return the place of the value that lies too far from the mean of (n,) values, if there is one.
+
+    Grubbs' two-sided test (1950) at 5 %: the largest distance from the mean, in standard deviations, against its
+    largest likely value. Two values, or equal ones, have none.
+    """
+    from scipy.stats import t
+
+    found = numpy.asarray(values, dtype=float)
+    runs, spread = len(found), float(numpy.std(found, ddof=1)) if len(found) > 1 else 0.0
+    if runs < 3 or not spread > 0:
+        return []
+    distance = numpy.abs(found - found.mean()) / spread
+    tail = float(t.isf((1 - LEVEL) / (2 * runs), runs - 2))
+    most = (runs - 1) / runs**0.5 * (tail**2 / (runs - 2 + tail**2)) ** 0.5
+    return [int(distance.argmax())] if distance.max() > most else []
 
 
 def mean_p(values: Sequence[float] | ndarray) -> float:

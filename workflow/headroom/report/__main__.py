@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    from headroom.claims.configuration import arms_in, mains_in, read_configuration
+    from headroom.claims.configuration import read_configuration, tasks_in
     from headroom.claims.study_tables import StudyTables
     from headroom.core.tables import CLAIMS, NUMBERS
     from headroom.report.cautions import cautions
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.report.provenance import provenance
 
     configured = read_configuration(given.configuration)
-    tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
+    tables = StudyTables(given.tables, given.maps, described=tasks_in(configured))
     page = render(
         given.study,
         sections(tables),

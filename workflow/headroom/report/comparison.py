@@ -1,9 +1,10 @@
-"""The page of finished studies: every claim with the verdict of every study, and all pruning curves on one axis.
+"""The page of finished studies: claims by ground and by study, and all pruning curves on one axis.
 
-It reads `claims.csv`, `numbers.csv` and the curves; nothing is decided or tested across studies.
+It reads `claims.csv`, `numbers.csv` and the curves. Studies are put together within a ground (`claims.pooling`).
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +16,13 @@ from markupsafe import Markup
 from headroom.claims.configuration import found_in, paths_in
 from headroom.claims.entries import read_papers
 from headroom.claims.evidence import curve_by, has_skill, judged, orders_in, scaled_by_run
+from headroom.claims.pooling import by_ground
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.verdict import NOT_RUN, VERDICTS
+from headroom.claims.words import Measured
 from headroom.core.errors import visible
-from headroom.core.statistics import over_runs
+from headroom.core.statistics import Estimate, over_runs
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report import palette, panels
 from headroom.report.first_screen import ClaimVerdict, verdicts
@@ -35,6 +38,8 @@ class FinishedStudy:
     """A study with its verdicts, its curves and the address of its report as seen from the page, "" without one."""
 
     name: str
+    claims: pandas.DataFrame
+    numbers: pandas.DataFrame
     verdicts: list[ClaimVerdict]
     curves: list[dict[str, Any]]
     report: str
@@ -42,12 +47,12 @@ class FinishedStudy:
 
 def read_finished(place: Path, page: Path) -> FinishedStudy:
     """Return a finished study from the directory of its results, for a page in another directory."""
-    claims = CLAIMS.read(place / CLAIMS.path)
+    claims, numbers = (table.read(place / table.path) for table in (CLAIMS, NUMBERS))
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
     curves = list(curve_rows(name, found_in(place))) if paths_in(place) else []
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
-    return FinishedStudy(name, verdicts(claims, NUMBERS.read(place / NUMBERS.path)), curves, address)
+    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, address)
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
@@ -78,7 +83,8 @@ def render(studies: Sequence[FinishedStudy]) -> str:
     text = page.render(
         studies=studies,
         papers=read_papers(),
-        words=(HOLDS, FAILS, UNDECIDED, NOT_RUN),
+        grounds=list(ground_rows(studies)),
+        words=VERDICTS,
         panel=curves_panel(pandas.DataFrame(curves), looks) if curves else "",
         key=[*(panels.key(look, name) for name, look in looks.items()), panels.full_key()],
         orders=list(dict.fromkeys(row["order"] for row in curves)),
@@ -86,6 +92,35 @@ def render(studies: Sequence[FinishedStudy]) -> str:
         dark=dark,
     )
     return visible(text)
+
+
+@dataclass(frozen=True)
+class GroundCell:
+    """What the trainings of one ground say of a claim, or of a part of it."""
+
+    claim: str
+    part: str
+    ground: str  # with the kind of task
+    verdict: str
+    ours: str  # the number with its interval, or the precondition that is not met
+    studies: str
+
+    @property
+    def anchor(self) -> str:
+        """The name of the cell in links: `M7-real-text-translation`."""
+        return re.sub(r"[^A-Za-z0-9]+", "-", f"{self.claim} {self.part} {self.ground}").strip("-")
+
+
+def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
+    """Yield what every ground says of every claim that was run there, studies in their order."""
+    tables = (pandas.concat([getattr(one, name) for one in studies]) for name in ("claims", "numbers"))
+    for row in (one for one in by_ground(*tables) if one["verdict"] != NOT_RUN):
+        ours = row["barrier"]
+        if "value" in row:
+            found = Estimate(row["value"], row["low"], row["high"])
+            ours = Measured("", found, row["unit"], signed=row["threshold"] == 0).text()
+        ground = f"{row['ground']}, {row['kind']}"
+        yield GroundCell(row["claim"], row["part"], ground, row["verdict"], ours, row["studies"])
 
 
 def curves_panel(curves: pandas.DataFrame, looks: Mapping[str, panels.Look]) -> Markup:

@@ -1,8 +1,8 @@
 """The first screen: the answer in a few numbers, every claim as a tile with its verdicts, and cautions."""
 
-from collections import Counter
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -10,10 +10,12 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import Claim, all_claims, read_papers, threshold
+from headroom.claims.head_counts import heads_per_site
+from headroom.claims.pooling import shipped_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.selection import main_metric, main_run, rows_where
-from headroom.claims.study_tables import StudyTables, kind_of
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.study_tables import GENERATED, StudyTables, kind_of
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
 from headroom.claims.words import Measured, metric_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
@@ -38,29 +40,57 @@ class ClaimVerdict:
     verdict: str
     rule: str
     section: str
+    part: str = ""  # what of the claim is judged apart
+    on_real_text: str = ""  # what the reference studies found on real text, of a task of generated text
 
 
 def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
     """Return what the tables `claims` and `numbers` say, one verdict per claim and task, in their order."""
     known = all_claims()
-    pooled = rows_where(claims, run=POOLED)
     found = []
-    for name, task, verdict in zip(pooled["claim"], pooled["task"], pooled["verdict"]):
-        runs, own = rows_where(claims, claim=name, task=task), rows_where(numbers, what=name, task=task)
-        found.append(_verdict(known[name], task, verdict, runs, own))
+    for _, row in rows_where(claims, run=POOLED).iterrows():
+        place = {"task": row["task"], "part": row["part"]}
+        runs, own = rows_where(claims, claim=row["claim"], **place), rows_where(numbers, what=row["claim"], **place)
+        found.append(_verdict(known[row["claim"]], row, runs, own))
     return found
 
 
-def _verdict(claim: Claim, task: str, verdict: str, runs: pandas.DataFrame, numbers: pandas.DataFrame) -> ClaimVerdict:
-    found = "; ".join(map(str, measured(rows_where(numbers, run=POOLED))))
-    ours = (ABSENT if task else NO_TASK) if verdict == NOT_RUN else found
-    alone = runs[runs["run"] != POOLED]
-    if len(alone) > 1:
-        ours = f"{ours} ({_spread(alone, numbers)})"
-    needed = rows_where(runs, run=POOLED)["needed"].iloc[0]
+def _verdict(
+    claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame
+) -> ClaimVerdict:
+    task, part, verdict = str(row["task"]), str(row["part"]), str(row["verdict"])
+    ours = "; ".join(map(str, measured(rows_where(numbers, run=POOLED))))
+    if verdict == NOT_RUN:
+        ours = ABSENT if task else NO_TASK
+    if len(runs) > 2:
+        ours += f" ({_spread(row, runs[runs['run'] != POOLED], numbers)})"
+    if row["barrier"]:
+        ours += f"; it asks for {row['barrier']}"
+    needed = row["needed"]
     ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
     paper = claim.paper_of(task)
-    return ClaimVerdict(claim.id, claim.sentence, task, paper, ours, verdict, claim.rule_text, claim.section)
+    real = on_real_text(claim.id, part, task) if row["ground"] == GENERATED else ""
+    return ClaimVerdict(
+        claim.id, claim.sentence, task, paper, ours, verdict, claim.rule_text, claim.section, part, real
+    )
+
+
+def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
+    """Return the number of the reference studies on real text, or a pretrained encoder, with its verdict; "" if none.
+
+    Args:
+        claim: The claim.
+        part: Its part.
+        task: The task whose kind is asked.
+        number: The name of the number that is asked, if not that which decides.
+    """
+    rows = rows_where(shipped_grounds(), claim=claim, part=part, kind=kind_of(task))
+    rows = rows[(rows["ground"] != GENERATED) & rows["value"].notna()]
+    if rows.empty or number not in ("", rows["number"].iloc[0]):
+        return ""
+    row = rows.iloc[0]
+    found = Measured("", Estimate(row["value"], row["low"], row["high"]), row["unit"], signed=row["threshold"] == 0)
+    return f"{row['ground']}: {found.text()}" + ("" if number else f", {row['verdict']}")
 
 
 def measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
@@ -70,13 +100,16 @@ def measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
         yield Measured(words, Estimate(value, low, high), unit, bool(signed))
 
 
-def _spread(runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
-    """Return how far apart the runs that were judged alone are, and their verdicts."""
-    main = numbers[numbers["run"] != POOLED].drop_duplicates(["run", "part"])
-    ordered = sorted(measured(main), key=lambda one: one.found.value)
-    tally = Counter(runs["verdict"])
-    votes = ", ".join(f"{word}: {tally[word]}" for word in (HOLDS, FAILS, UNDECIDED) if tally[word])
-    return f"{plural(len(runs), 'run')}, from {ordered[0].bare()} to {ordered[-1].bare()}; {votes}"
+def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
+    """Return the interval for these trainings, how far apart the runs judged alone are, and their verdicts."""
+    own = numbers[(numbers["run"] != POOLED) & (numbers["name"] == row["number"])].drop_duplicates("run")
+    ordered = sorted(measured(own), key=lambda one: one.found.value)
+    parts = [f"{plural(len(runs), 'training')}, from {ordered[0].bare()} to {ordered[-1].bare()}"] if ordered else []
+    if not math.isnan(row["these_low"]):
+        (main,) = measured(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
+        these = replace(main, words="{}", found=Estimate(row["value"], row["these_low"], row["these_high"]))
+        parts.append(f"these on other sentences {these}")
+    return "; ".join([*parts, str(row["votes"])])
 
 
 class Tile(NamedTuple):
@@ -139,10 +172,21 @@ class Answer:
         """Return the tasks that have a number of the answer."""
         return [task for task in self.tasks if self._numbers.parts("answer", name, task)]
 
-    def is_open(self, claim: str, task: str) -> bool:
-        """Return whether a claim is undecided or was not run in a task."""
-        rows = rows_where(self._claims, claim=claim, task=task, run=POOLED)
-        return rows.empty or rows["verdict"].iloc[0] in (UNDECIDED, NOT_RUN)
+    def open(self, claim: str, task: str) -> str:
+        """Return the verdict on a claim in a task where nothing of it is decided; "" where something is."""
+        found = list(rows_where(self._claims, claim=claim, task=task, run=POOLED)["verdict"])
+        decided = {HOLDS, FAILS} & set(found)
+        return "" if decided else found[0] if found else NOT_RUN
+
+    def beside(self, claim: str, number: str, task: str) -> str:
+        """Return what the reference studies found on real text, of a number that decides a claim; "" on real text."""
+        is_generated = self._tables.description(task).ground == GENERATED
+        return on_real_text(claim, "", task, number) if is_generated else ""
+
+    @property
+    def generated(self) -> list[str]:
+        """The tasks whose text is generated."""
+        return [task for task in self.tasks if self._tables.description(task).ground == GENERATED]
 
     def margin(self, task: str) -> Markup:
         """Return the noticeable loss of a task, marked with the threshold it is."""
@@ -175,7 +219,10 @@ def described(tables: StudyTables) -> str:
         scores = view.scores if view.has("scores") else view.ablation
         first = rows_where(scores, run=main_run(scores, view)) if len(scores) else scores
         heads = len(first[["kind", "layer", "head"]].drop_duplicates())
-        parts.append(f"{task_name(task)}" + (f" with {heads} heads" if heads else ""))
+        per_site = heads_per_site(view)
+        widths = [arm.width // per_site[arm.name] for arm in view.described_arms if arm.width and arm.name in per_site]
+        of = f" of {widths[0]} dimensions" if widths else ""
+        parts.append(f"{task_name(task)}" + (f" with {heads} heads{of}" if heads else ""))
     seeds = {run.rpartition("seed")[2] for run in tables.runs}
     arms = plural(len(tables.arm_names), "arm")
     return f"{listing(parts)}; {arms}, {plural(len(seeds), 'seed')}" if parts else "nothing was run"

@@ -12,7 +12,7 @@ import pandas
 
 from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.verdict import VERDICTS
 from headroom.core.errors import visible
 from headroom.report import first_screen, palette, spec, svg
 from headroom.report.cautions import Caution, summary
@@ -40,8 +40,6 @@ from headroom.report.sections import (
     timing,
     training,
 )
-
-VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 
 STYLES = ("page.css", "explorer.css", "quote.css")
 SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")

@@ -34,6 +34,9 @@ COPIED = (*TABLES, "configuration.json")
 ARCHIVE = "tables.tar.xz"
 """All tables of a study, with their resamples, what its text is and the times of its jobs."""
 
+GROUNDS = Path(__file__).parents[1] / "claims" / "grounds.csv"
+"""What the shipped studies say of every claim by ground: reports of generated text show it beside."""
+
 VERSIONS = "versions.txt"
 
 ORDER = (
@@ -60,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--output", type=Path, default=Path("reports/reference"), help="directory of the shipped studies")
     add("--archives", type=Path, help="directory with an archive of tables per shipped study, to decide claims again")
     add("--pack", type=Path, help="write only an archive of tables per study, to this directory")
+    add("--grounds", type=Path, default=GROUNDS, help="table of the verdicts by ground, which reports show")
     add("--check", action="store_true", help="write nothing: compare the tables with those shipped")
     return parser
 
@@ -82,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ship(place, given.output / place.name)
         write_versions(given.output / place.name / VERSIONS)
     if given.archives:
-        renew(given.output, given.archives)
+        renew(given.output, given.archives, given.grounds)
+    else:
+        write_shipped_grounds(given.output, given.grounds)
     write_index(given.output)
     logging.info("wrote the pages of %s", given.output)
 
@@ -173,7 +179,7 @@ def decide(results: Path, claims: Path, numbers: Path) -> None:
     stage.main(["--study", results.name, *read, "--output", str(claims), "--numbers", str(numbers)])
 
 
-def renew(shipped: Path, archives: Path) -> None:
+def renew(shipped: Path, archives: Path, grounds: Path) -> None:
     """Decide the claims of the shipped studies that have an archive again, and write their reports again.
 
     Raises:
@@ -184,13 +190,16 @@ def renew(shipped: Path, archives: Path) -> None:
     if not found:
         raise HeadroomError(f"{archives}: no <study>/{ARCHIVE} of a shipped study; docs/running.md says where they are")
     left = [study.name for study in places if study not in found]
-    for study, archive in found.items():
-        with tempfile.TemporaryDirectory() as scratch:
-            results = unpack(archive, Path(scratch))
-            if _arms_of(results) != _arms_of(study):
-                left.append(study.name)
-                continue
+    with tempfile.TemporaryDirectory() as scratch:
+        unpacked = {study: unpack(archive, Path(scratch)) for study, archive in found.items()}
+        left += [study.name for study, results in unpacked.items() if _arms_of(results) != _arms_of(study)]
+        decided = {study: results for study, results in unpacked.items() if study.name not in left}
+        for study, results in decided.items():
             decide(results, *(results / name for name in TABLES))
+            for name in TABLES:
+                shutil.copyfile(results / name, study / name)
+        write_shipped_grounds(shipped, grounds)  # before the reports, which show it
+        for study, results in decided.items():
             ship(results, study)
     if left:
         logging.info("left as they are, without an archive of the same arms in %s: %s", archives, ", ".join(left))
@@ -214,6 +223,13 @@ def write_index(shipped: Path) -> None:
     from headroom.report import compare
 
     compare.main([*map(str, shipped_studies(shipped)), "--output", str(shipped / "index.html")])
+
+
+def write_shipped_grounds(shipped: Path, path: Path) -> None:
+    """Write what the shipped studies say of every claim by ground."""
+    from headroom.claims.pooling import write_grounds
+
+    write_grounds(shipped_studies(shipped), path)
 
 
 def check(results: Sequence[Path], shipped: Path) -> None:

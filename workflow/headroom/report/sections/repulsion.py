@@ -6,11 +6,13 @@ import pandas
 
 from headroom.claims import arm_numbers
 from headroom.claims.entries import all_claims
-from headroom.claims.paired import chosen_alphas, scores_by_seed
+from headroom.claims.head_counts import heads_per_site
+from headroom.claims.paired import chosen_alphas, main_pair, scores_by_seed
 from headroom.claims.repulsion import LIKENESS, gain_of
-from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.selection import arm_rows, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
 from headroom.claims.words import in_words
+from headroom.core.formatting import fixed
 from headroom.methods.arm_quantities import curve_area, removable_share
 from headroom.report import palette, panels
 from headroom.report.names import method_words
@@ -43,7 +45,7 @@ def section(study: StudyTables) -> Section:
     seeds = len({seed_of(run) for view in views for run in view.runs})
     remarks = (words("repulsion", "few_seeds", seeds=seeds),) if seeds < ENOUGH_SEEDS else ()
     figure = _figure(numbers, comparison) if len(numbers) else None
-    return Section("repulsion", TITLE, figure, (method, *folded), (*remarks, *_best_weights(views)))
+    return Section("repulsion", TITLE, figure, (method, *folded), (*remarks, *_best_weights(views), *_kernels(views)))
 
 
 def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
@@ -54,6 +56,18 @@ def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
             found = str(in_words(all_claims()["R2"], gain, view.task)) if gain else ""
             arm = one.pair.arm.name
             yield words("repulsion", "weight", values=one.values, alpha=one.alpha, arm=arm, gain=found)
+
+
+def _kernels(views: Sequence[StudyTables]) -> Iterator[str]:
+    """Yield how much the kernel of the main repulsive arm depends on which heads are close."""
+    for view in views:
+        pair = main_pair(view)
+        rows = last_epochs(arm_rows(view.particles, pair.arm.name)) if pair else view.particles.head(0)
+        mean, spread = (rows_where(rows, measure=name)["value"].mean() for name in ("kernel_mean", "kernel_sd"))
+        heads = heads_per_site(view).get(pair.arm.name, 0) if pair else 0
+        if pair and heads > 1 and len(rows):
+            told = {"mean": fixed(mean, 3), "spread": fixed(spread, 3), "even": fixed(1 / (heads + 1), 3)}
+            yield words("repulsion", "kernel", arm=pair.arm.name, heads=heads, **told)
 
 
 def _quantities(view: StudyTables) -> pandas.DataFrame:

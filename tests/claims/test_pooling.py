@@ -1,0 +1,116 @@
+"""Studies of one ground together: each training once, corpora as random effects."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+from headroom.claims.pooling import by_ground, over_corpora, shipped_grounds
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition
+from headroom.core.statistics import Estimate, mean_of, over_runs
+from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.report.reference import shipped_studies
+from whole_project import ROOT
+
+GENERATED, REAL = "generated text", "real text"
+
+
+def study(name: str, value: float, trainings: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the rows of a study in both tables: a claim that asks for a number above 0, found to within 1."""
+    asked = {"value": value, "low": value - 1, "high": value + 1, "unit": "number", "side": "above"}
+    asked |= {
+        "threshold": 0.0,
+        "refuted": 0.0,
+        "study": name,
+        "task": more.get("task", "translation"),
+        "run": "pooled",
+        "part": "",
+    }
+    claim = {"claim": "M8", "number": "n", "ground": REAL, "trainings": trainings, "verdict": UNDECIDED, "barrier": ""}
+    return asked | claim | more, asked | {"what": "M8", "name": "n", "words": "{}", "signed": 1}
+
+
+def together(*studies: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, Any]]:
+    claims, numbers = zip(*studies, strict=True)
+    tables = (pandas.DataFrame(rows, columns=table.names) for rows, table in ((claims, CLAIMS), (numbers, NUMBERS)))
+    return list(by_ground(*tables))
+
+
+def test_corpora_are_random_effects_of_equal_weight() -> None:
+    values = [3.0, 5.0, 4.0]
+    (row,) = together(*(study(f"s{place}", value, f"t{place}") for place, value in enumerate(values)))
+    assert (row["value"], row["low"], row["high"]) == pytest.approx(mean_of(values))
+    assert (row["verdict"], row["studies"], row["trainings"]) == (HOLDS, "s0 s1 s2", "t0 t1 t2")
+
+
+def test_corpora_that_agree_by_chance_keep_their_errors() -> None:
+    found = over_corpora([Estimate(2.0, 1.0, 3.0)] * 4)
+    assert found == pytest.approx(Estimate(2.0, 1.5, 2.5))
+    assert over_corpora([Estimate(2.0, 1.0, 4.0)]) == (2.0, 1.0, 4.0)
+
+
+def test_a_training_counts_once() -> None:
+    again = study("again", 9.0, "b c")
+    (row,) = together(study("first", 3.0, "a b"), again, study("other", 5.0, "d"))
+    assert (row["studies"], row["trainings"]) == ("first other", "a b d")
+    assert row["value"] == 4.0
+
+
+def test_grounds_and_kinds_of_tasks_are_apart() -> None:
+    rows = together(
+        study("s1", 3.0, "a"), study("s2", -3.0, "b", ground=GENERATED), study("s3", 3.0, "c", task="sst2", ground=REAL)
+    )
+    assert [(row["ground"], row["kind"], row["verdict"]) for row in rows[:2]] == [
+        (REAL, "translation", HOLDS),
+        (REAL, "classification", HOLDS),
+    ]
+    assert [row["verdict"] for row in rows[2:]] == [FAILS]
+
+
+def test_what_cannot_be_judged_is_left_out_and_told_where_nothing_else_is() -> None:
+    barred = study("s2", 9.0, "b", verdict=NOT_COMPARABLE, barrier="48 heads: it has 12")
+    (row,) = together(study("s1", 3.0, "a"), barred)
+    assert (row["value"], row["studies"]) == (3.0, "s1")
+    absent = study("s3", math.nan, "", verdict=NOT_RUN, side="")
+    (row,) = together(absent, barred)
+    assert (row["verdict"], row["barrier"], row["studies"]) == (NOT_COMPARABLE, "48 heads: it has 12", "s2")
+
+
+def test_shipped_numbers_count_every_training_once() -> None:
+    claims = pandas.concat([CLAIMS.read(place / CLAIMS.path) for place in shipped_studies(ROOT / "reports/reference")])
+    claims = claims[claims["run"] == "pooled"]
+    counted = 0
+    for row in shipped_grounds().itertuples():
+        if isinstance(row.trainings, str) and row.trainings:
+            own = claims[
+                (claims["claim"] == row.claim) & (claims["part"] == row.part) & (claims["ground"] == row.ground)
+            ]
+            own = own[own["study"].isin(row.studies.split()) & own["trainings"].map(lambda one: bool(one))]
+            behind = [name for one in own["trainings"] for name in one.split() if name in row.trainings.split()]
+            assert len(behind) == len(set(behind)), row
+            asked = Condition(row.threshold, row.side, row.refuted)
+            single = asked.verdict(Estimate(row.value, row.low, row.high))
+            assert single == row.verdict, row
+            counted += 1
+    assert counted > 50
+
+
+def corpora(random: numpy.random.Generator, trainings: list[int], between: float, tau: float) -> Iterator[Estimate]:
+    """Yield the means of corpora whose effects are 0 on average; the error of a training is 1."""
+    for runs in trainings:
+        true = random.normal(0, between) + tau * random.normal(size=runs)
+        values = true + (random.normal() + random.normal(size=runs)) / 2**0.5
+        drawn = values[:, None] + (random.normal(size=60) + random.normal(size=(runs, 60))) / 2**0.5
+        yield over_runs(values, drawn)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("trainings", [[3, 3], [3, 1], [3, 3, 1, 1], [3, 3, 3, 1, 1, 1]])
+@pytest.mark.parametrize(("between", "tau"), [(0.0, 0.0), (0.0, 2.0), (1.0, 2.0), (4.0, 2.0)])
+def test_at_the_threshold_few_are_decided(trainings: list[int], between: float, tau: float) -> None:
+    random, draws = numpy.random.default_rng(len(trainings)), 800
+    found = [over_corpora(list(corpora(random, trainings, between, tau))) for _ in range(draws)]
+    wrong = sum(one.low > 0 or one.high < 0 for one in found) / draws
+    assert wrong <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
