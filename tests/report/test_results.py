@@ -1,0 +1,54 @@
+"""docs/results.md: every linked number is that of its cell on the index, or of the claim in a study's report."""
+
+import re
+
+import pytest
+from headroom.claims.pooling import shipped_grounds
+from headroom.claims.rows import POOLED
+from headroom.claims.selection import rows_where
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
+from headroom.claims.words import Measured
+from headroom.core.statistics import Estimate
+from headroom.core.tables import CLAIMS
+from headroom.report.comparison import GroundCell
+from whole_project import ROOT
+
+TEXT = (ROOT / "docs" / "results.md").read_text("utf-8")
+CELLS = re.findall(r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\(\.\./reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT)
+IN_REPORTS = re.findall(
+    r"\[([^][]+\[[^][]+\][^][]*)\]\(\.\./reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
+)
+WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
+
+
+def told(value: float, low: float, high: float, unit: str, *, signed: bool) -> str:
+    return Measured("", Estimate(value, low, high), unit, signed=signed).text()
+
+
+def plain(text: str) -> str:
+    return text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_there_are_numbers() -> None:
+    assert len(CELLS) > 40
+    assert IN_REPORTS
+
+
+@pytest.mark.parametrize(("text", "anchor", "word"), CELLS, ids=lambda given: given.strip())
+def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None:
+    for row in shipped_grounds().itertuples():
+        cell = GroundCell(row.claim, row.part, f"{row.ground}, {row.kind}", row.verdict, "", row.studies)
+        if cell.anchor == anchor:
+            found = told(row.value, row.low, row.high, row.unit, signed=row.threshold == 0)
+            assert plain(text) == plain(found)
+            assert WORDS.get(word, row.verdict) == row.verdict
+            return
+    pytest.fail(f"no cell {anchor}")
+
+
+@pytest.mark.parametrize(("text", "study", "claim"), IN_REPORTS)
+def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> None:
+    claims = CLAIMS.read(ROOT / "reports" / "reference" / study / "claims.csv")
+    row = rows_where(claims, claim=claim, run=POOLED).iloc[0]
+    found = told(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
+    assert plain(text) == plain(found)
