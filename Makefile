@@ -17,7 +17,7 @@ CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study compare reference renew archives test test-all test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
+.PHONY: study compare reference renew archives test test-all test-faults test-conda test-slurm container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
@@ -45,13 +45,16 @@ archives: $(READY)  ## write the tables of finished studies as archives: make ar
 	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
 test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
-	@$(PYTEST) -m "not (long or faults or conda)"
+	@$(PYTEST) -m "not (long or faults or conda or slurm)"
 
-test-all: lint  ## lint and all tests but faults and conda (25 to 30 minutes on two cores); REQUIRE=chromium: none without it
-	@$(PYTEST) -m "not (faults or conda)" $(addprefix --require ,$(REQUIRE))
+test-all: lint  ## lint and all tests but faults, conda and Slurm (25 to 30 minutes on two cores); REQUIRE=chromium: none without it
+	@$(PYTEST) -m "not (faults or conda or slurm)" $(addprefix --require ,$(REQUIRE))
 
 test-faults: $(READY)  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults
+
+test-slurm: $(READY)  ## a study, a time limit, a sweep in shards and a GPU on a real Slurm, which has to be installed
+	@$(RUN) pytest -m slurm tests/workflow/test_slurm.py
 
 test-conda: $(READY)  ## tests of --use-conda with a substitute for conda; then a finished study by it, whose numbers are compared
 	@$(PYTEST) -m conda

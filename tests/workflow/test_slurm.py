@@ -12,7 +12,7 @@ from real_slurm import Slurm
 from same_numbers import differing
 from whole_project import TINY, Finished, Project, new_project
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slurm
 
 RUN = "translation.baseline.seed1"
 
