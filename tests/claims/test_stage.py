@@ -89,6 +89,7 @@ def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> Non
     assert (part.part, part.number.found.value) == ("name", -60.0)  # a single run has no others
 
 
+@pytest.mark.long
 def test_results_of_a_study_are_enough_for_the_board(
     example_paths: list[Path], example_tables: StudyTables, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -191,6 +191,7 @@ class TestStatesOfTheTrainer:
             torch.testing.assert_close(found, expected, rtol=0, atol=0)
         assert (one / "rng_state.pth").read_bytes() == (other / "rng_state.pth").read_bytes()
 
+    @pytest.mark.long
     @pytest.mark.parametrize("moment", ["optimizer", "update"])
     def test_killed_by_the_system(self, kind, whole, tmp_path, moment):
         """A process of its own, ended by SIGKILL while it writes a state, or in the middle of an epoch."""

@@ -113,6 +113,7 @@ class TestCompleteness:
         expected = change(model, batches, removed)
         assert sum(scores(model, batches, removed).values()) == pytest.approx(expected, rel=1e-3)
 
+    @pytest.mark.long
     def test_where_parts_cancel_steps_are_doubled(self, exact, texts):
         """With random weights the parts are eight times their sum, and ReLUs have kinks on the path."""
         batches = exact.batches(*texts, sentences=12)

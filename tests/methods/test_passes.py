@@ -25,6 +25,7 @@ def test_criteria_of_one_pass(lively, texts, score, sentences):
     assert passes.seconds > 0
 
 
+@pytest.mark.long
 def test_declared_needs_are_those_measured(lively, texts):
     batches = lively.batches(*texts, sentences=12)
     for score, own in [*families(SCORES).items(), *families(BAKEOFF).items()]:

@@ -142,6 +142,7 @@ def test_mistakes_are_named_before_training(data, arguments, task, message):
         make_trainer(data, *arguments, task=task).optimizer  # noqa: B018
 
 
+@pytest.mark.long
 def test_plain_fairseq_train_with_the_plugin(data, tmp_path):
     arguments = [
         *(sys.executable, "-m", "fairseq_cli.train", str(data)),
