@@ -41,6 +41,7 @@ def test_claims_without_tables_were_not_run() -> None:
         (0.5, 2, HOLDS, "80 %"),
         (0.5, 8, FAILS, "20 %"),
         (5.0, 2, UNDECIDED, "80 [0, 80] %"),  # intervals that may hide a loss of 5 %
+        (3.0, 2, UNDECIDED, "80 [0, 80] %"),  # of 3 %; 2 % are noticeable
         (0.5, 5, UNDECIDED, "50 %"),
     ],
 )

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy
 import pytest
-from claims.claim_tables import effects, study, verdict_of
+from claims.claim_tables import RUN, effects, study, verdict_of
+from headroom.claims.preconditions import loss_settled
 from headroom.claims.verdict import (
     FAILS,
     HOLDS,
@@ -116,12 +117,22 @@ def test_a_model_with_few_heads_is_not_comparable(tmp_path: Path) -> None:
     assert "it has 1" in found.ours
 
 
+def test_a_loss_has_settled_where_it_falls_by_less_than_the_share(tmp_path: Path) -> None:
+    def found(*losses: float) -> str:
+        rows = [{"epoch": epoch, "measure": "valid_loss", "value": loss} for epoch, loss in enumerate(losses)]
+        return loss_settled(study(tmp_path / str(losses), training=rows), RUN, most=0.01)
+
+    assert found(3.0, 2.0, 1.985) == ""
+    assert found(3.0, 2.0, 1.95) == "it falls by 2.5 %"
+    assert found(2.0)
+
+
 def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:
     """Critical values of the two-sided test at 5 %: 1.155 of three values, 1.887 of six."""
     assert outliers([1.0, 1.0001, 9.0]) == [2]
     assert outliers([1.0, 2.0, 3.0]) == outliers([1.0, 9.0]) == outliers([2.0, 2.0, 2.0]) == []
     assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 3.0]) == [5]
-    assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.2]) == []  # 1.81 standard deviations
+    assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.5]) == []  # 1.74 standard deviations
 
 
 @pytest.mark.parametrize("place", shipped_studies(ROOT / "reports" / "reference"), ids=lambda place: place.name)
