@@ -129,6 +129,16 @@ def test_models_in_training_are_not_comparable(claim: str, tmp_path: Path) -> No
     assert (one.verdict, one.seeds) == (FAILS, 2)
 
 
+def test_other_arms_need_no_precondition(tmp_path: Path) -> None:
+    """Most arms of the study are still in training, and R2 does not rest on them."""
+    both = scored(baseline=BASE, svgd=GAIN)
+    others = scored(spos=BASE, growth=BASE, svgd_first=BASE)
+    training = [*losses(both), *losses(others, fall=0.15)]
+    tables = study(tmp_path, known=ARMS, evaluation=[*both, *others], training=training)
+    (one,) = decided("R2", tables)
+    assert (one.verdict, one.seeds) == (HOLDS, 3)
+
+
 def test_verdicts_on_arms_name_the_runs_of_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:
     rows = scored(baseline=BASE, svgd=GAIN, spos=[*BASE, 30.0], svgd_first=GAIN[:2], growth=BASE)
     tables = study(tmp_path / "1", known=ARMS, evaluation=rows, training=losses(rows))

@@ -209,17 +209,19 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
     """Return what every run says about a claim, given the tables of one task that it applies to.
 
     A run in which a precondition is not met says that the claim is not comparable there. A rule that judges all runs at
-    once judges those in which all are met; where these are not more than half of the runs, it judges all of them, as
-    not comparable.
+    once judges those in which all are met; where these are not more than half of the runs that it rests on, it judges
+    all of them, as not comparable.
     """
     rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task)
-    barriers = {run: barrier for run in tables.runs if (barrier := _barrier(claim, tables, run))}
+    found = rule(tables, **thresholds)
+    asked = dict.fromkeys(run for one in found for run in (one.runs or (one.run,)))
+    barriers = {run: barrier for run in asked if (barrier := _barrier(claim, tables, run))}
     if claim.together and barriers:
-        if 2 * len(barriers) < len(tables.runs):
+        if 2 * len(barriers) < len(asked):
             return rule(tables.without(barriers), **thresholds)
-        told = next(iter(barriers.values()))
-        return [replace(one, barrier=told) for one in rule(tables, **thresholds)]
-    return [replace(one, barrier=one.barrier or barriers.get(one.run, "")) for one in rule(tables, **thresholds)]
+        first = next(iter(barriers.values()))
+        return [replace(one, barrier=one.barrier or first) for one in found]
+    return [replace(one, barrier=one.barrier or barriers.get(one.run, "")) for one in found]
 
 
 def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:

@@ -7,12 +7,10 @@ not met, "" where it is. What was not measured is not met: a model is comparable
 from headroom.claims.evidence import kept_of
 from headroom.claims.gates import continued, hard
 from headroom.claims.relevance import conservation_error
-from headroom.claims.roles import UNTRAINED, functions, held
+from headroom.claims.roles import HEAD, UNTRAINED, functions, held
 from headroom.claims.selection import last_epochs, main_metric, main_set, rows_where, with_scale
 from headroom.claims.settling import judged_epochs
 from headroom.claims.study_tables import StudyTables, task_of
-
-HEAD = ["kind", "layer", "head"]
 
 
 def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
@@ -39,7 +37,6 @@ def loss_settled(tables: StudyTables, run: str, *, most: float) -> str:
 def converged(tables: StudyTables, run: str, *, gain: float) -> str:
     """Look whether further training alone improves a model by less than the share `gain` of its score."""
     rows = hard(rows_where(tables.pruned_models, run=run))
-    rows = rows.assign(scale=rows["full"] - rows["chance"])
     controls = [continued(rows, scope) for scope in dict.fromkeys(rows["scope"])]
     gains = [float(kept_of(control)[0]) - 1 for control in controls if control is not None]
     if not gains:
