@@ -20,6 +20,7 @@ from claims.claim_tables import (
     study,
     verdict_of,
 )
+from headroom.claims.entries import all_claims, decide
 from headroom.claims.survival import Survivors, is_of, log_odds
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.heads import Head
@@ -62,6 +63,15 @@ def test_v7_reads_between_two_models(tmp_path: Path) -> None:
     assert numbers_in(found.ours).startswith("76 12 100")
     both = [pruned(12, -0.5, setting=0.1, **QUIET), pruned(12, -3.1, setting=0.2, **QUIET)]  # the mean of two as large
     assert numbers_in(expect("V7", HOLDS, tmp_path / "3", pruned_models=[control(), *both]).ours).startswith("98 25 25")
+
+
+def test_v7_names_what_the_best_on_check_of_the_small_models_keeps(tmp_path: Path) -> None:
+    swept = [pruned(20, 0.0), pruned(12, -3.0), pruned(8, -2.5), pruned(2, -40.0)]
+    checked = [row | {"set": "check", "value": value} for row, value in zip(swept, (99.0, 96.0, 97.0, 70.0))]
+    found = decide(all_claims()["V7"], study(tmp_path, pruned_models=[control(), *swept, *checked]))[0]
+    (best,) = (number for number in found.numbers if number.name == "best")
+    assert round(best.found.value, 3) == 0.975
+    assert best.chosen == {"heads": "8"}
 
 
 def test_v7_compares_with_the_same_further_training_too(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Tables survive writing and reading, and are written atomically."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,15 @@ def test_empty_cells_are_not_numbers(tmp_path: Path) -> None:
         values = TABLE.read(tmp_path / "t.csv")[name].tolist()
         assert values[0] == 2
         assert [math.isnan(value) for value in values] == [False, True, True, True]
+
+
+def test_files_of_earlier_versions_may_lack_optional_columns(tmp_path: Path) -> None:
+    TABLE.write(tmp_path / "t.csv", [ROW])
+    added = replace(TABLE, columns=(*TABLE.columns, Column("error", "number", "a number", optional=True)))
+    assert numpy.isnan(added.read(tmp_path / "t.csv")["error"]).all()
+    added = replace(TABLE, columns=(*TABLE.columns, Column("error", "number", "a number")))
+    with pytest.raises(HeadroomError, match="'error' is missing; rerun"):
+        added.read(tmp_path / "t.csv")
 
 
 def test_a_table_without_rows_keeps_its_columns_and_types(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pandas
 from numpy import ndarray
 
 from headroom.claims.evidence import each_run, judged, kept_of, number, scaled_by_run
-from headroom.claims.selection import heads_of, rows_where
+from headroom.claims.selection import heads_of, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Number, Reading, above, below, exactly
 from headroom.core.heads import KINDS, Head
@@ -86,13 +86,13 @@ def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, in
 @each_run("pruned_models", shares=True)
 def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
     """Decide whether learned gates can prune the encoder to a share of its heads without noticeable loss."""
-    return _pruned(hard(rows), encoder_scope(hard(rows)), kept, margin)
+    return _pruned(rows, encoder_scope(hard(rows)), kept, margin)
 
 
 @each_run("pruned_models", shares=True)
 def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
     """Decide the same as `encoder_pruned` of heads of all kinds."""
-    return _pruned(hard(rows), "all", kept, margin)
+    return _pruned(rows, "all", kept, margin)
 
 
 BEFORE, TRAINED_ON = "the model before", "the same further training"
@@ -101,16 +101,29 @@ BEFORE, TRAINED_ON = "the model before", "the same further training"
 
 def _pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
     """Read a sweep at a share of the heads, compared with the model before, and after the same further training."""
-    swept = models(rows, HARD_CONCRETE, scope)
+    swept = models(hard(rows), HARD_CONCRETE, scope)
     if swept.empty:
         return []
     found = [_read_at(kept, swept, 1.0, margin, BEFORE)]
-    control = continued(rows, scope)
+    best = _best_on_check(rows, swept, kept)
+    if best is not None:
+        chosen = {"heads": f"{best['kept']:.0f}"}
+        found[0] = replace(found[0], numbers=(*found[0].numbers, number("best", kept_of(best), chosen=chosen)))
+    control = continued(hard(rows), scope)
     if control is not None:
         trained_on = kept_of(control)
         one = _read_at(kept, swept, trained_on, margin, TRAINED_ON)
         found.append(replace(one, numbers=(*one.numbers, number("continued", trained_on - 1, signed=True))))
     return found
+
+
+def _best_on_check(rows: pandas.DataFrame, swept: pandas.DataFrame, share: float) -> "pandas.Series[Any] | None":
+    """Return the model of at most a share of the heads that is best on `check`; None without rows of `check`."""
+    small = swept[swept["kept"] <= share * swept["heads"]]
+    checked = rows_where(rows, set="check", metric=main_metric(rows), method=HARD_CONCRETE, gates="hard")
+    values = checked[checked["scope"].isin(small["scope"])].set_index("setting")["value"]
+    known = small.assign(checked=small["setting"].map(values)).dropna(subset="checked")
+    return None if known.empty else known.sort_values("checked", kind="stable").iloc[-1]
 
 
 def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float", margin: float, part: str) -> Reading:

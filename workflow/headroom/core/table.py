@@ -27,12 +27,14 @@ class Column:
         type: The type of its cells; a cell of any type may be empty.
         meaning: Its meaning, as Markdown.
         unit: Unit of its numbers, "" if they have none or it differs by row.
+        optional: Whether a file may lack it, written by an earlier version: all of its cells are empty.
     """
 
     name: str
     type: Type
     meaning: str
     unit: str = ""
+    optional: bool = False
 
     def means(self, meaning: str) -> "Column":
         """Return the column with another meaning."""
@@ -122,9 +124,11 @@ class Table:
             frame = pandas.read_csv(path, keep_default_na=False, na_values={}, dtype=texts)
         except (OSError, pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
             raise HeadroomError(f"{path}: cannot read the table, {error}; rerun the job that writes it") from error
-        missing = [name for name in self.names if name not in frame.columns]
-        if missing:
-            raise HeadroomError(f"{path}: the column '{missing[0]}' is missing; rerun the job that writes it")
+        missing = [column for column in self.columns if column.name not in frame.columns]
+        for column in missing:
+            if not column.optional:
+                raise HeadroomError(f"{path}: the column '{column.name}' is missing; rerun the job that writes it")
+            frame[column.name] = ""
         for column in self.columns:
             if column.type != "text":
                 frame[column.name] = _numbers(frame[column.name], f"{path}: the column '{column.name}'")

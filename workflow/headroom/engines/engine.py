@@ -40,6 +40,10 @@ AGAIN = "again"
 whether the answer differs, (examples, 2)."""
 
 
+CALIBRATION = "calibration_error"
+"""Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A model on a set: its answers, their statistics, the scores, and the scores on every resample.

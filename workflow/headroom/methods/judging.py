@@ -36,7 +36,7 @@ from headroom.core.statistics import (
     tail_p,
     unpaired_p,
 )
-from headroom.engines.engine import AGAIN
+from headroom.engines.engine import AGAIN, CALIBRATION
 from headroom.methods.orders import Order, profiles
 
 if TYPE_CHECKING:
@@ -177,13 +177,12 @@ def curve(
         repair: The repair of every model of the curve, instead of a replacement.
     """
     named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": len(order.heads)}
-    cases = [
-        (
-            named | {"heads_removed": len(gone), "removed": format_profile(gone)},
-            Intervention(gone, replacement=replacement, repair=repair),
-        )
-        for gone in profiles(order, step)
-    ]
+    cases = []
+    for gone in profiles(order, step):
+        intervention = Intervention(gone, replacement=replacement, repair=repair)
+        calibration = {CALIBRATION: judge.outcome(intervention).scores.get(CALIBRATION)}
+        removed = {"heads_removed": len(gone), "removed": format_profile(gone)}
+        cases.append((named | removed | calibration, intervention))
     return comparisons(judge, cases, resamples)
 
 

@@ -51,6 +51,13 @@ CURVE = (
     Column("heads_total", "integer", "heads in scope"),
     REMOVED,
     *COMPARISON,
+    Column(
+        "calibration_error",
+        "number",
+        "of classifiers, the same in the rows of every metric: the expected calibration error with 15 equal bins of"
+        " confidence, i.e. the distance of accuracy from mean confidence, in %; else empty",
+        optional=True,
+    ),
     SIGNATURE,
 )
 POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "heads_removed", "set", "metric")

@@ -14,7 +14,7 @@ from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import Batch, ClassificationModel
 from headroom.engines.classification.plain_states import PlainStates
-from headroom.engines.engine import EvaluationSet, Outcome
+from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
 
 POSITIVE = 1
@@ -52,32 +52,67 @@ def matthews_from_statistics(statistics: ndarray) -> ndarray:
     return numpy.where(spread > 0, 100.0 * covariance / numpy.where(spread > 0, spread, 1.0), 0.0)
 
 
+BINS = 15
+"""Number of equal bins of confidence of the calibration error (Guo et al. 2017)."""
+
+
+def calibration_statistics(confidence: ndarray, right: ndarray) -> ndarray:
+    """Return the statistics of the calibration error, (examples, BINS + 1).
+
+    Args:
+        confidence: (examples,) probabilities of the predicted classes.
+        right: (examples,) whether the predictions are correct.
+    """
+    statistics = numpy.zeros((len(confidence), BINS + 1))
+    bins = numpy.minimum((confidence * BINS).astype(int), BINS - 1)
+    statistics[numpy.arange(len(confidence)), bins] = right - confidence
+    statistics[:, -1] = 1.0
+    return statistics
+
+
+def calibration_error(statistics: ndarray) -> ndarray:
+    """Return the expected calibration error in %, from (..., BINS + 1) sums of `calibration_statistics`.
+
+    It is the distance of accuracy from mean confidence within a bin, averaged over examples (Guo et al. 2017, eq. 3).
+    """
+    return 100.0 * numpy.abs(statistics[..., :-1]).sum(axis=-1) / statistics[..., -1]
+
+
 METRICS: dict[str, Metric] = {
     "accuracy": percentage,
     "f1": f1_from_statistics,
     "matthews": matthews_from_statistics,
     "loss": mean,
+    CALIBRATION: calibration_error,
 }
 
 
 class LabelSet:
-    """The gold labels of an evaluation set, as indices of classes, for scoring predictions; adds the loss."""
+    """The gold labels of an evaluation set, as indices of classes; adds loss and calibration to the metrics."""
 
     def __init__(self, gold: Sequence[int], *, classes: int, metrics: Sequence[str]) -> None:
         self.gold = numpy.array(gold, dtype=numpy.int64)
         self.classes = classes
-        self.metrics = {name: METRICS[name] for name in (*metrics, "loss")}
+        self.metrics = {name: METRICS[name] for name in (*metrics, "loss", CALIBRATION)}
 
-    def sample(self, predicted: ndarray, nats: ndarray) -> Sample:
-        """Return the statistics of one system, from predicted classes (n,) and nats of the gold labels (n,)."""
+    def sample(self, predicted: ndarray, nats: ndarray, confidence: ndarray) -> Sample:
+        """Return the statistics of one system.
+
+        Args:
+            predicted: (examples,) predicted classes.
+            nats: (examples,) losses of the gold labels.
+            confidence: (examples,) probabilities of the predicted classes.
+        """
         ones = numpy.ones(len(self.gold))
         confusion = numpy.zeros((len(self.gold), self.classes**2))
         confusion[numpy.arange(len(self.gold)), self.gold * self.classes + predicted] = 1.0
+        right = (predicted == self.gold).astype(numpy.float64)
         statistics = {
-            "accuracy": numpy.stack([(predicted == self.gold).astype(numpy.float64), ones], axis=1),
+            "accuracy": numpy.stack([right, ones], axis=1),
             "f1": confusion,
             "matthews": confusion,
             "loss": numpy.stack([nats.astype(numpy.float64), ones], axis=1),
+            CALIBRATION: calibration_statistics(confidence, right),
         }
         return Sample({name: statistics[name] for name in self.metrics}, self.metrics)
 
@@ -85,7 +120,7 @@ class LabelSet:
         """Return the best score of a constant label: for accuracy the share of the largest class."""
         nats = numpy.zeros(len(self.gold))
         same = (numpy.full(len(self.gold), label) for label in range(self.classes))
-        return max(self.sample(labels, nats).scores()[metric] for labels in same)
+        return max(self.sample(labels, nats, nats).scores()[metric] for labels in same)
 
 
 def metric_signature(metric: str, classes: int) -> str:
@@ -140,13 +175,15 @@ class LabelledSet(EvaluationSet):
     def _judged(self, batches: Sequence[Batch], logits: Callable[[int], Tensor]) -> Outcome:
         """Return the outcome of logits by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
-        nats = numpy.zeros(len(self.text))
+        nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
         for number, batch in enumerate(batches):
             logs = logits(number).double().log_softmax(-1)  # (B, C)
-            predicted[batch.positions] = logs.argmax(-1).cpu().numpy()
+            labels = logs.argmax(-1, keepdim=True)  # (B, 1)
+            predicted[batch.positions] = labels.squeeze(1).cpu().numpy()
+            confidence[batch.positions] = logs.gather(1, labels).squeeze(1).exp().cpu().numpy()
             nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
         assert self._labels is not None  # since `batches`
-        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats))
+        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats, confidence))
 
     def judge_under(
         self,

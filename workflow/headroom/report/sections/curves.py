@@ -29,7 +29,7 @@ RANDOM = "random"
 PAPER_MAIN, PAPER_ABLATION = "paper, gradient", "paper, ablation"
 
 _COLUMNS = ["task", "run", "scope", "line", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total"]
-_COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high"]
+_COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high", "calibration_error"]
 
 
 def of_task(view: StudyTables) -> pandas.DataFrame:
@@ -104,6 +104,11 @@ def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
     keys = ["heads_removed", "share"]
     wide = rows.pivot_table(index=keys, columns="line", values="kept", sort=False).sort_index()
     return wide.reindex(columns=rows["line"].unique()).reset_index()  # a model without skill keeps no share at all
+
+
+def calibration_by_step(rows: pandas.DataFrame) -> pandas.Series:
+    """Return the calibration error (%) along the main order after every step, mean over runs: NaN of translations."""
+    return rows_where(rows, line=MAIN).groupby("heads_removed")["calibration_error"].mean()
 
 
 def at_tenths(kept: Sequence[float], shares: Sequence[float]) -> list[float]:

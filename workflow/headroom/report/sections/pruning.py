@@ -65,8 +65,10 @@ def _steps(rows: pandas.DataFrame) -> Fold:
             f"{line} ({data})": curves.at_tenths(kept, list(wide["share"])) for (line, data), kept in paper.items()
         }
         others = [line for line in wide.columns[2:] if line != MAIN]
-        names = {MAIN: curves.main_name(own)}
-        columns = ["task", "share", MAIN, *theirs, *others]
+        names = {MAIN: curves.main_name(own), "calibration": "calibration error (%)"}
+        wide = wide.assign(calibration=wide["heads_removed"].map(curves.calibration_by_step(own)))
+        calibration = ["calibration"] if wide["calibration"].notna().any() else []
+        columns = ["task", "share", MAIN, *calibration, *theirs, *others]
         made.append(Table(f"curves-{task}", wide.assign(task=task, **theirs), columns, names, decimals=1))
     text = words("pruning", "method", runs=listing(dict.fromkeys(map(run_name, rows["run"]))))
     return Fold("every step of every order, and the paper’s", tables=tuple(made), text=text)
