@@ -18,7 +18,10 @@ NOISY = SposArm(beta=100.0)
 TRAINING = TrainingSettings(
     max_tokens=40, update_frequency=4, learning_rate=0.01, warmup_updates=5, clip_norm=1.0, weight_decay=0.01
 )
-FINE_TUNING = FineTuningSettings(epochs=2, learning_rate=0.003, batch_size=8, max_length=12, clip_norm=0.5)
+EARLY = (0.5,)
+FINE_TUNING = FineTuningSettings(
+    epochs=2, early_checkpoints=EARLY, learning_rate=0.003, batch_size=8, max_length=12, clip_norm=0.5
+)
 
 
 class StoppedError(Exception):
@@ -53,11 +56,11 @@ class Translation:
 
         arguments = self.arguments(arm_arguments(arm, seed), process_count())
         epochs = 1 if stop else 2
-        training.train(arguments=arguments, epochs=epochs, work=work, notify=notify, profile=self.profile)
+        training.train(arguments=arguments, epochs=epochs, work=work, notify=notify, profile=self.profile, early=EARLY)
         if stop:
             raise StoppedError
 
-    def weights(self, work: Path, epoch: int = 2) -> dict[str, Any]:
+    def weights(self, work: Path, epoch: float = 2) -> dict[str, Any]:
         from headroom.engines.translation.checkpoint import load_state
 
         return load_state(work / f"epoch{epoch}.pt")["model"]
@@ -109,7 +112,7 @@ class Classification:
             callbacks=(Stop(),) if stop else (),
         )
 
-    def weights(self, work: Path, epoch: int = 2) -> dict[str, Any]:
+    def weights(self, work: Path, epoch: float = 2) -> dict[str, Any]:
         from safetensors.torch import load_file
 
         return load_file(work / f"epoch{epoch}" / "model.safetensors")

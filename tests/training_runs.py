@@ -64,19 +64,20 @@ class Translation:
     def run(self, work: Path, *, until: int = 3, notify: Notify = lambda _: None, **changes: Any) -> list[EpochRecord]:
         from headroom.engines.translation import training
 
-        return training.train(arguments=self.arguments(**changes), epochs=until, work=work, notify=notify)
+        early = changes.get("early_checkpoints", ())
+        return training.train(arguments=self.arguments(**changes), epochs=until, work=work, notify=notify, early=early)
 
-    def weights(self, work: Path, epoch: int = 3) -> dict[str, torch.Tensor]:
+    def weights(self, work: Path, epoch: float = 3) -> dict[str, torch.Tensor]:
         from headroom.engines.translation.checkpoint import load_state
 
         return load_state(work / f"epoch{epoch}.pt")["model"]
 
-    def last_whole(self, work: Path) -> int:
+    def last_whole(self, work: Path, early: tuple[float, ...] = ()) -> int:
         from headroom.engines.translation.training import last_whole_epoch
 
-        return last_whole_epoch(work)
+        return last_whole_epoch(work, early=early)
 
-    def models(self, epoch: int) -> list[str]:
+    def models(self, epoch: float) -> list[str]:
         return [f"epoch{epoch}.pt"]
 
     def state(self, epoch: int) -> list[str]:
@@ -110,13 +111,13 @@ class Classification:
             until=until,
         )
 
-    def weights(self, work: Path, epoch: int = 3) -> dict[str, torch.Tensor]:
+    def weights(self, work: Path, epoch: float = 3) -> dict[str, torch.Tensor]:
         return load_file(work / f"epoch{epoch}" / "model.safetensors")
 
-    def last_whole(self, work: Path) -> int:
-        return records.last_whole_epoch(work)[0]
+    def last_whole(self, work: Path, early: tuple[float, ...] = ()) -> int:
+        return records.last_whole_epoch(work, early)[0]
 
-    def models(self, epoch: int) -> list[str]:
+    def models(self, epoch: float) -> list[str]:
         return [f"epoch{epoch}/{name}" for name in MODEL]
 
     def state(self, epoch: int) -> list[str]:
@@ -127,7 +128,7 @@ class Classification:
 Kind = Translation | Classification
 
 
-def same_models(kind: Kind, one: Path, other: Path, epochs: tuple[int, ...] = EPOCHS) -> bool:
+def same_models(kind: Kind, one: Path, other: Path, epochs: tuple[float, ...] = EPOCHS) -> bool:
     """Return whether two runs have the same bits after every epoch."""
     pairs = [(kind.weights(one, epoch), kind.weights(other, epoch)) for epoch in epochs]
     assert all(list(a) == list(b) for a, b in pairs)

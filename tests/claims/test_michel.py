@@ -268,7 +268,7 @@ def ending(at_four: float) -> list[float]:
     return [100, 99, 98, 97, at_four, 60, 40, 20, 10, 5, 0]
 
 
-def beginning(kept: Sequence[float], full: float = 20, epoch: int = 1) -> list[Row]:
+def beginning(kept: Sequence[float], full: float = 20, epoch: float = 1) -> list[Row]:
     """Return the curve of an early epoch, which keeps these shares in % of its own score."""
     scores = ("value", "full", "delta", "low", "high")
     return [row | {name: row[name] * full / 100 for name in scores} for row in curve(kept, epoch=epoch)]
@@ -303,6 +303,14 @@ def test_m13_skips_epochs_that_translate_nothing(tmp_path: Path) -> None:
     empty = beginning([0.0] * 11, full=0.5)
     rows = [*empty, *beginning(EVEN, epoch=2), *curve(ending(92), epoch=8)]
     assert " % in epoch 2;" in expect("M13", HOLDS, tmp_path, pruning_epochs=rows).ours
+
+
+def test_m13_begins_with_the_first_checkpoint_inside_the_first_epoch_that_can_be_judged(tmp_path: Path) -> None:
+    late = [*beginning(ending(92), full=60), *curve(ending(92), epoch=8)]
+    empty = beginning([0.0] * 11, full=0.5, epoch=0.05)
+    found = expect("M13", HOLDS, tmp_path, pruning_epochs=[*empty, *beginning(EVEN, epoch=0.125), *late])
+    assert " % in epoch 0.125;" in found.ours
+    assert " kept in epoch 8;" in found.ours
 
 
 LAST = (1, 2, 3, 4)
@@ -366,6 +374,12 @@ def test_m14_of_one_training_is_about_other_sites(tmp_path: Path) -> None:
     expect("M14", UNDECIDED, tmp_path / "2", scores=trained([[LAST, LAST, REVERSED]], [LAST]))
     every = trained([[LAST] * 3] * 3, [LAST] * 3)
     expect("M14", NOT_RUN, tmp_path / "3", scores=[row for row in every if row["epoch"] == 8])
+
+
+def test_m14_does_not_look_inside_the_first_epoch(tmp_path: Path) -> None:
+    inside = [row | {"epoch": 0.5} for row in trained([[LAST] * 3] * 3, [LAST] * 3) if row["epoch"] == 2]
+    found = expect("M14", FAILS, tmp_path, scores=[*inside, *trained([[OTHER] * 3] * 3, [LAST] * 3)])
+    assert numbers_in(found.ours).startswith("0.40 2 8 ")
 
 
 def test_m14_is_about_heads_that_are_new() -> None:

@@ -212,8 +212,13 @@ def test_programming_errors_keep_their_traceback(error: Exception) -> None:
         ("seed3/best.pt", 0),
         ("runs/a/epoch3", 3),
         ("a/epoch3/", 3),
+        ("runs/a/epoch0.5.pt", 0.5),
+        ("runs/a/epoch0.05", 0.05),
+        ("a/epoch0.125/", 0.125),
+        ("model1.2.pt", 2),
         ("bert-2", 0),
     ],
 )
-def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: int) -> None:
-    assert command.epoch_of(checkpoint) == epoch
+def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: float) -> None:
+    found = command.epoch_of(checkpoint)
+    assert (found, type(found)) == (epoch, type(epoch))  # a whole one is written without decimals

@@ -131,6 +131,55 @@ def test_bfloat16_trains_on_the_cpu_and_keeps_float32_weights(kind, whole, tmp_p
     assert found[0].valid_loss == pytest.approx(whole[2][0].valid_loss, rel=0.1)
 
 
+EARLY = (0.001, 0.5, 0.999)
+"""Shares of an epoch that end with its first update, in its middle and with its last one."""
+
+
+@pytest.fixture(scope="module")
+def early(kind, tmp_path_factory):
+    """The directory of a run with checkpoints inside the first epoch, and its records."""
+    work = tmp_path_factory.mktemp("early")
+    return work, kind.run(work, early_checkpoints=EARLY)
+
+
+def test_models_inside_the_first_epoch_change_nothing_else(kind, whole, early):
+    for name in (name for epoch in EPOCHS for name in kind.models(epoch)):
+        assert (early[0] / name).read_bytes() == (whole[0] / name).read_bytes()
+    assert kept(early[1]) == kept(whole[2])
+    found = {str(path.relative_to(early[0])) for path in early[0].rglob("*") if path.is_file()}
+    others = {str(path.relative_to(whole[0])) for path in whole[0].rglob("*") if path.is_file()}
+    assert found - others == {name for share in EARLY for name in kind.models(share)}
+
+
+def test_a_model_after_the_last_update_is_that_of_the_epoch(kind, early):
+    first, middle, last, whole = (kind.weights(early[0], epoch) for epoch in (*EARLY, 1))
+    assert list(last) == list(whole)
+    assert all(torch.equal(last[name], whole[name]) for name in whole)
+    assert not any(all(torch.equal(one[name], whole[name]) for name in whole) for one in (first, middle))
+
+
+def test_killed_within_the_first_epoch_it_writes_early_models_again(kind, early, tmp_path):
+    with pytest.raises(KilledError):
+        kind.run(tmp_path, notify=killed_at(1, UPDATES // 2 + 1), early_checkpoints=EARLY)
+    for name in kind.models(0.001):
+        (tmp_path / name).write_bytes(b"of another training")
+    reported = []
+    found = kind.run(tmp_path, notify=reported.append, early_checkpoints=EARLY)
+    assert reported[0].epoch == 1
+    assert same_models(kind, tmp_path, early[0], (*EARLY, *EPOCHS))
+    assert kept(found) == kept(early[1])
+
+
+def test_a_training_without_a_model_inside_the_first_epoch_is_not_complete(kind, whole, early, copied):
+    assert kind.last_whole(early[0], EARLY) == kind.last_whole(early[0], EARLY[:1]) == kind.last_whole(early[0]) == 3
+    assert kind.last_whole(copied, EARLY[:1]) == 0
+    reported = []
+    kind.run(copied, notify=reported.append, early_checkpoints=EARLY[:2])
+    assert reported[0].epoch == 1
+    assert same_models(kind, copied, early[0], (*EARLY[:2], *EPOCHS))
+    assert kind.last_whole(copied, EARLY[:2]) == 3
+
+
 @TRANSLATION
 def test_killed_while_a_state_is_written_it_leaves_no_half_file(kind, whole, tmp_path, monkeypatch):
     save = training.Trainer.save_checkpoint

@@ -12,6 +12,7 @@ from headroom.engines.training import (
     ProgressLines,
     _take_part,
     claim,
+    early_due,
     export,
     in_signature,
 )
@@ -42,13 +43,21 @@ def test_what_training_did_not_write_is_never_removed(tmp_path):
 
 
 def test_what_another_training_left_is_removed(tmp_path):
-    for name in ("epoch1.pt", "epoch1.json", "state2.pt", ".state3.pt.abc.pt", "fingerprint"):
+    for name in ("epoch1.pt", "epoch0.5.pt", "epoch1.json", "state2.pt", ".state3.pt.abc.pt", "fingerprint"):
         (tmp_path / name).write_text("old")
-    for name in ("epoch1", "states", ".epoch2.killed"):
+    for name in ("epoch1", "epoch0.05", "states", ".epoch2.killed", ".epoch0.5.killed"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "model.safetensors").write_text("old")
     assert claim(tmp_path, "new") is True
     assert [path.name for path in tmp_path.iterdir()] == ["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("updates", "saved"), [(100, {10: [0.1], 50: [0.5]}), (9, {1: [0.1], 4: [0.5]}), (1, {1: [0.1, 0.5]})]
+)
+def test_an_early_model_is_saved_after_its_share_of_the_updates(updates, saved):
+    due = {update: early_due((0.1, 0.5), update, updates) for update in range(1, updates + 1)}
+    assert {update: shares for update, shares in due.items() if shares} == saved
 
 
 def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkeypatch):

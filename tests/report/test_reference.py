@@ -174,7 +174,8 @@ CHANGED = {
     *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french", "bakeoff-sst2", "entailment", "gates"),
     *("repulsion", "starter"),
 }
-"""Studies whose settings were changed after they had been run: gates in two phases, all four orders by gradient."""
+"""Studies whose settings were changed after they had been run: gates in two phases, all four orders by gradient, and
+checkpoints inside the first epoch."""
 
 
 @pytest.mark.parametrize("study", shipped_studies(SHIPPED), ids=lambda place: str(place.name))

@@ -26,6 +26,9 @@ def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
     assert rows[0] == ["translation", "baseline, seed 1", "2", "30.0", "99.0", "90.0", "0.0", "0.0", "0.0"]
     assert [row[2] for row in rows if row[1] != "paper"] == ["2", "3"]
     assert rows[2] == ["translation", "paper", "1", "–", "80.3", "70.7", "62.7", "55.0", "29.3"]
+    inside = [row | {"epoch": 0.125} for row in pruned_epochs(20.0)]
+    (fold,) = settling.section(study(tmp_path / "2", pruning_epochs=[*inside, *pruned_epochs(30.0, 60.0, 60.0)])).folds
+    assert [row[2] for row in cells(fold.tables[0])[2] if row[1] != "paper"] == ["0.125", "1", "2", "3"]
     figure = fold.figure
     assert figure is not None
     assert figure.frame is not None

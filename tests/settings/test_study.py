@@ -56,6 +56,22 @@ def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model(
         ),
         ({"translation": {"removal": {"repair": "weld"}}}, "translation.removal.repair: "),
         (
+            {"translation": {"training": {"early_checkpoints": [0.5, 1.0]}}},
+            "translation.training.early_checkpoints: 1 is no share; give numbers between 0 and 1 with at most three",
+        ),
+        (
+            {"classification": {"rte": {"training": {"early_checkpoints": [0.0005]}}}},
+            "classification.rte.training.early_checkpoints: 0.0005 is no share; give numbers between 0 and 1",
+        ),
+        (
+            {"translation": {"training": {"early_checkpoints": [0.5, 0.1]}}},
+            "translation.training.early_checkpoints: 0.1 does not rise; give each share once, the lowest first",
+        ),
+        (
+            {"classification": {"rte": {"training": {"early_checkpoints": [0.5, 0.5]}}}},
+            "classification.rte.training.early_checkpoints: 0.5 does not rise; give each share once",
+        ),
+        (
             {"translation": {"bakeoff": {"retraining": {"share": 1}}}},
             "translation.bakeoff.retraining.share: ",
         ),

@@ -154,6 +154,32 @@ def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog)
     assert list(one["value"][loss]) == list(other["value"][loss])
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="headroom")
+    training.main(arguments(task, made, tmp_path, epochs=2))
+    first = weights(task, tmp_path)
+    training.main(arguments(task, made, tmp_path, "--early-checkpoints", "0.25", "0.5", epochs=2))
+    assert "resuming" not in caplog.text
+    names = {path.name.removesuffix(".pt") for path in (tmp_path / "run").iterdir()}
+    assert names == {"epoch0.25", "epoch0.5", "epoch1", "epoch2"}
+    assert same(weights(task, tmp_path), first)
+    assert not same(weights(task, tmp_path, 0.5), first)
+    assert sorted(set(tables.TRAINING.read(tmp_path / "losses.csv")["epoch"])) == [1, 2]
+    caplog.clear()
+    last = tmp_path / "last"
+    more = ("--early-checkpoints", "0.5", "--last-only", "--checkpoints", str(last))
+    training.main(arguments(task, made, tmp_path, *more, epochs=2))
+    assert "resuming after epoch 2" in caplog.text  # with fewer of them nothing is trained again
+    assert [path.name.removesuffix(".pt") for path in last.iterdir()] == ["epoch2"]
+
+
+def test_a_rewound_training_has_no_checkpoint_inside_the_first_epoch(made, tmp_path):
+    more = ("--early-checkpoints", "0.5", "--rewound", str(tmp_path / "epoch1.pt"))
+    found = training.training_of(training.build_parser().parse_args(arguments("translation", made, tmp_path, *more)))
+    assert found.early == ()
+
+
 def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
     settings = json.dumps({"arm": {"method": "svgd", "alpha": 0.5, "heads": 2}})
     given = training.build_parser().parse_args(arguments("translation", made, tmp_path, "--settings", settings))
@@ -193,6 +219,10 @@ class TestFingerprint:
 
     def test_it_does_not_change_with_the_epochs_of_a_translation(self, made):
         assert self.found("translation", made, "--epochs", "4") == self.found("translation", made)
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_it_does_not_change_with_early_checkpoints(self, task, made):
+        assert self.found(task, made, "--early-checkpoints", "0.5") == self.found(task, made)
 
     def test_it_changes_with_heads_that_are_left_out(self, made, tmp_path):
         (tmp_path / "profile.txt").write_text("E1:1\n")

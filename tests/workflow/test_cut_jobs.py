@@ -14,7 +14,7 @@ SWEEPS = {
 """Every rule that can be cut, in one of the tasks; tests/stages/test_shards.py has every stage in both."""
 
 CHECKPOINTS = {
-    "translation.svgd.seed2": ["epoch1.pt", "epoch2.pt"],
+    "translation.svgd.seed2": ["epoch0.5.pt", "epoch1.pt", "epoch2.pt"],
     "entailment.dropping.seed2": ["epoch1/model.safetensors", "epoch2/model.safetensors"],
 }
 

@@ -41,6 +41,23 @@ class TestFiles:
         assert local_files(str(tmp_path)) == [str(tmp_path / "b")]
         assert local_files(None) == []
 
+    def test_of_checkpoints_inside_the_first_epoch(self):
+        early = {"training": {"epochs": 2, "early_checkpoints": [0.1, 0.5]}}
+        plan = planned(translation=early, classification={"pairs": early, "hops": {"training": {"epochs": 2}}})
+        place = f"<results>/s/runs/{RUN}"
+        epochs = [f"{place}/epoch1.pt", f"{place}/epoch2.pt"]
+        assert (
+            plan.checkpoints(RUN)
+            == plan.curve_checkpoints(RUN)
+            == [*(f"{place}/epoch0.1.pt", f"{place}/epoch0.5.pt"), *epochs]
+        )
+        assert plan.whole_epochs(RUN) == epochs
+        assert plan.checkpoint(RUN) == epochs[-1:]
+        other = RUN.replace("seed1", "seed2")
+        assert plan.curve_checkpoints(other) == plan.checkpoint(other)  # it is not examined in detail
+        assert "<results>/s/runs/pairs.baseline.seed1/epoch0.1/config.json" in plan.checkpoints("pairs.baseline.seed1")
+        assert list(plan.classifiers_by_epochs()) == [(0.1, 0.5, 1, 2), (1, 2)]
+
 
 class TestJobSettings:
     def test_have_what_matters_alone(self):
@@ -49,7 +66,9 @@ class TestJobSettings:
         assert set(json.loads(of.training("pairs.baseline.seed1"))) == {"arm", "training"}
         assert set(json.loads(of.evaluation(RUN))) == {"evaluation", "decoding", "sampling"}
         assert set(json.loads(of.evaluation("pairs.baseline.seed1"))) == {"labelling", "sampling"}
-        assert "epochs" not in json.loads(of.update_cost())["training"]
+        assert not {"epochs", "early_checkpoints"} & json.loads(of.update_cost())["training"].keys()
+        assert "early_checkpoints" in json.loads(of.training(RUN))["training"]
+        assert "early_checkpoints" not in json.loads(of.training(RUN, "early_checkpoints"))["training"]
         assert "scopes" not in json.loads(of.pruning(RUN))["pruning"]
         assert not {"penalties", "ways"} & json.loads(of.gates(RUN, "exact.E"))["gates"].keys()
         assert not {"kept_shares", "kept_heads"} & json.loads(of.gates(RUN, "hard-concrete.all"))["gates"].keys()

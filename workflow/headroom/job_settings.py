@@ -57,13 +57,13 @@ class JobSettings:
         """Return sections of a run's configuration, and the main criterion of its task."""
         return self.sections(run, *names, "pruning", leave_out={"pruning": ALL_BUT_MAIN})
 
-    def training(self, run: str) -> str:
-        """Return the settings of the training of a run."""
+    def training(self, run: str, *unused: str) -> str:
+        """Return the settings of the training of a run, without unused keys of `training`."""
         task = self.plan.task(run)
         parts: dict[str, Any] = {"arm": task.arms[self.plan.runs[run].arm], "training": task.training}
         if isinstance(task, TranslationSettings):
             parts["model"] = task.model
-        return as_json(**parts)
+        return as_json({"training": unused}, **parts)
 
     def evaluation(self, run: str) -> str:
         """Return the settings of the final scores of a run."""
@@ -120,14 +120,13 @@ class JobSettings:
         return task.training.learning_rate if tuned else USUAL_RATE
 
     def update_cost(self) -> str:
-        """Return the settings of the time of an update in every arm, without the number of epochs."""
+        """Return the settings of the time of an update in every arm, without epochs and checkpoints."""
         task = self.plan.study.translation
         if task is None:
             return "{}"
         arms = {name: arm.model_dump(mode="json") for name, arm in task.arms.items()}
-        parts = as_json(
-            {"training": ["epochs"]}, model=task.model, training=task.training, update_cost=task.update_cost
-        )
+        unused = {"training": ["epochs", "early_checkpoints"]}
+        parts = as_json(unused, model=task.model, training=task.training, update_cost=task.update_cost)
         return json.dumps({"arms": arms, **json.loads(parts)}, separators=(",", ":"))
 
     def mains(self) -> str:

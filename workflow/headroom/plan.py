@@ -82,11 +82,11 @@ class Plan:
         """The runs of classifiers that the study trains."""
         return [run for run in self.labelled if run in self.trained]
 
-    def classifiers_by_epochs(self) -> dict[int, list[str]]:
-        """Return the runs of classifiers that the study trains, by their number of epochs."""
-        found: dict[int, list[str]] = {}
+    def classifiers_by_epochs(self) -> dict[tuple[float, ...], list[str]]:
+        """Return the runs of classifiers that the study trains, by the epochs of their checkpoints."""
+        found: dict[tuple[float, ...], list[str]] = {}
         for run in self.trained_classifiers:
-            found.setdefault(self.task(run).epochs, []).append(run)
+            found.setdefault(tuple(self.epochs(run)), []).append(run)
         return found
 
     @property
@@ -188,13 +188,22 @@ class Plan:
         place = f"{self.results}/translation/binarised"
         return [f"{place}/{split}.source-target.{side}.{end}" for split, side in names for end in ("bin", "idx")]
 
-    def checkpoint(self, run: str, epoch: int | None = None) -> list[str]:
+    def epochs(self, run: str) -> list[float]:
+        """Return the epochs of a run's checkpoints: shares of the first one, then all whole ones."""
+        task = self.task(run)
+        return [*(() if task.released else task.training.early_checkpoints), *range(1, task.epochs + 1)]
+
+    def checkpoint(self, run: str, epoch: float | None = None) -> list[str]:
         """Return the files of a run's checkpoint of an epoch, the last one by default."""
-        place = f"{self.results}/runs/{run}/epoch{epoch or self.task(run).epochs}"
+        place = f"{self.results}/runs/{run}/epoch{epoch or self.task(run).epochs:g}"
         return [f"{place}.pt"] if run in self.translated else [f"{place}/{name}" for name in CLASSIFIER]
 
     def checkpoints(self, run: str) -> list[str]:
         """Return the files of all checkpoints of a run."""
+        return [file for epoch in self.epochs(run) for file in self.checkpoint(run, epoch)]
+
+    def whole_epochs(self, run: str) -> list[str]:
+        """Return the files of the checkpoints of a run after whole epochs: changes from one to the next are alike."""
         return [file for epoch in range(1, self.task(run).epochs + 1) for file in self.checkpoint(run, epoch)]
 
     def curve_checkpoints(self, run: str) -> list[str]:

@@ -216,6 +216,11 @@ def work(name):
     return directory
 
 
+def ends(epochs):
+    """Return the shares of the first epoch, if any, and the last epoch, as part of a rule's name."""
+    return "_".join(f"{epoch:g}" for epoch in epochs if epoch < 1 or epoch == epochs[-1]).replace(".", "_")
+
+
 def arm_of(wildcards):
     """Return the name of a run's arm."""
     return plan.runs[wildcards.run].arm

@@ -1,7 +1,7 @@
 # How similar the heads of a site are, at every epoch of every run.
 rule diversity:
     input:
-        unpack(model_files("diversity", "check", epochs=plan.checkpoints)),
+        unpack(model_files("diversity", "check", epochs=plan.whole_epochs)),
     output:
         f"{RESULTS}/diversity/{{run}}.csv",
     log:

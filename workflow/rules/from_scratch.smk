@@ -25,6 +25,7 @@ if any(plan.from_scratch(run) for run in plan.gated):
         params:
             work=work("{run}.{start}-{strength}"),
             seed=seed_of_start,
+            settings=of_run(job_settings.training, "early_checkpoints"),
             part=layout_and_checkpoint,
 
     rule from_scratch:

@@ -1,7 +1,7 @@
 # Measures of the heads of every site as particles, at every epoch of every run.
 rule particles:
     input:
-        unpack(model_files("particles", epochs=plan.checkpoints)),
+        unpack(model_files("particles", epochs=plan.whole_epochs)),
     output:
         f"{RESULTS}/particles/{{run}}.csv",
     log:

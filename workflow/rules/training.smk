@@ -1,5 +1,5 @@
-# One model per task, arm and seed, a checkpoint per epoch. If `epochs_per_job` splits a training into jobs, those before
-# the last are `..._until`, by their last epoch.
+# One model per task, arm and seed, a checkpoint per epoch and those inside the first one. If `epochs_per_job` splits a
+# training into jobs, those before the last are `..._until`, by their last epoch.
 if translation and not translation.released:
 
     rule training_translation:
@@ -10,7 +10,7 @@ if translation and not translation.released:
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
-            checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch}.pt" for epoch in range(1, translation.epochs + 1)],
+            checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch:g}.pt" for epoch in plan.epochs(plan.translated[0])],
         log:
             f"{LOGS}/training/{{run}}.log",
         benchmark:
@@ -49,13 +49,13 @@ if translation and not translation.released:
             f"{BENCHMARKS}/training_until/{{run}}.epoch{{end}}.tsv"
 
 
-# Outputs cannot depend on the task, and checkpoints are outputs: there is one rule per number of epochs. Tasks with the
-# same number as the first one have `training_classification`; other numbers are part of the rule's name.
+# Outputs cannot depend on the task, and checkpoints are outputs: there is one rule per set of epochs. Tasks with the
+# same set as the first one have `training_classification`; the ends of others are part of the rule's name.
 for epochs, runs in plan.classifiers_by_epochs().items():
 
     rule:
         name:
-            "training_classification" + ("" if runs[0] == plan.trained_classifiers[0] else f"_of_{epochs}_epochs")
+            "training_classification" + ("" if runs[0] == plan.trained_classifiers[0] else f"_of_{ends(epochs)}_epochs")
         input:
             texts=lambda wildcards: plan.texts(plan.runs[wildcards.run].task, "train", "choose", "check"),
             encoder=lambda wildcards: plan.encoder_files(plan.runs[wildcards.run].task),
@@ -63,9 +63,7 @@ for epochs, runs in plan.classifiers_by_epochs().items():
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
-            checkpoints=[
-                f"{RESULTS}/runs/{{run}}/epoch{epoch}/{file}" for epoch in range(1, epochs + 1) for file in CLASSIFIER
-            ],
+            checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch:g}/{file}" for epoch in epochs for file in CLASSIFIER],
         log:
             f"{LOGS}/training/{{run}}.log",
         benchmark:

@@ -91,6 +91,25 @@ class TestWhole:
         down = [0.01 * (16 - step) / 12 for step in range(4, 16)]
         assert rates == pytest.approx([*up, *down])
 
+    def test_an_early_model_is_that_of_its_update(self, untrained, tmp_path):
+        seen = []
+
+        class Weights(TrainerCallback):
+            def on_step_end(self, *_, model=None, **__):
+                seen.append({name: weight.clone() for name, weight in sorted(model.state_dict().items())})
+
+        training.fine_tune(
+            task=trainer.Task(untrained, TRAIN, VALID),
+            settings=SETTINGS.model_copy(update={"epochs": 1, "early_checkpoints": (0.25,)}),
+            seed=1,
+            device="cpu",
+            work=tmp_path,
+            notify=lambda _: None,
+            callbacks=[Weights()],
+        )
+        assert same(load_file(tmp_path / "epoch0.25" / "model.safetensors"), seen[len(seen) // 4 - 1])
+        assert ClassificationModel.load(tmp_path / "epoch0.25", "cpu").labels == LABELS
+
 
 class TestDeterminism:
     @pytest.mark.parametrize("pretrained", [False, True])

@@ -4,6 +4,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation import training
+from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.models import ModelSettings, TrainingSettings
 from training_runs import SHAPE, KilledError, kept, killed_at, same_models
@@ -99,6 +100,21 @@ def test_an_annealed_training_is_resumed_with_the_same_bits(translation, tmp_pat
     assert rates == expected[-len(rates) :]
     assert kept(found) == kept(whole)
     assert same_models(translation, tmp_path / "killed", tmp_path / "whole")
+
+
+def test_an_early_model_is_that_of_its_update(translation, tmp_path, monkeypatch):
+    seen, update = [], training._update
+
+    def watched(trainer, samples):
+        update(trainer, samples)
+        seen.append({name: weight.clone() for name, weight in trainer.model.state_dict().items()})
+
+    monkeypatch.setattr(training, "_update", watched)
+    translation.run(tmp_path, until=1, early_checkpoints=(0.25,))
+    place = max(1, round(0.25 * len(seen)))
+    found = translation.weights(tmp_path, 0.25)
+    assert all(torch.equal(found[name], weight) for name, weight in seen[place - 1].items())
+    assert load_state(tmp_path / "epoch0.25.pt")["optimizer_history"][-1]["num_updates"] == place
 
 
 def test_only_the_rate_makes_the_number_of_epochs_part_of_a_training(translation):

@@ -23,7 +23,10 @@ BySite = dict[tuple[str, int], ndarray]
 def late_plateau(
     rows: pandas.DataFrame, order: tuple[str, str], *, plateau: float, removed: float, straight: float
 ) -> Reading | None:
-    """Decide whether the last epoch keeps a plateau of the score, and the curve of the first is a straight line."""
+    """Decide whether the last epoch keeps a plateau of the score, and the curve of the first is a straight line.
+
+    The first is the first checkpoint whose score can be judged; it may lie inside the first epoch.
+    """
     epochs = judged_epochs(rows)
     if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
         return None
@@ -32,18 +35,21 @@ def late_plateau(
     if first is None or last is None or curves[0] is None:
         return None
     numbers = (
-        number("last", last, asked=above(plateau), epoch=float(epochs[-1])),
-        number("first", first, epoch=float(epochs[0])),
+        number("last", last, asked=above(plateau), epoch=epochs[-1]),
+        number("first", first, chosen={"epoch": f"{epochs[0]:g}"}),
         number("gained", last - first, signed=True, asked=above(0.0)),
         number("bend", _bend(curves[0]), "number", asked=below(straight)),
     )
     return Reading(numbers)
 
 
-def judged_epochs(rows: pandas.DataFrame) -> list[int]:
-    """Return the epochs of one run, from `with_scale`, whose full score is large enough for shares of it, in order."""
+def judged_epochs(rows: pandas.DataFrame) -> list[float]:
+    """Return the checkpoints of one run, from `with_scale`, whose full score is large enough for shares of it.
+
+    They are named by their epochs and in order; those inside the first epoch are below 1.
+    """
     large = rows_where(rows, metric=main_metric(rows))
-    return sorted(map(int, large[measurable(large)]["epoch"].unique()))
+    return sorted(map(float, large[measurable(large)]["epoch"].unique()))
 
 
 def _bend(curve: Curve) -> ndarray:
@@ -72,8 +78,8 @@ class Ranking(NamedTuple):
     """The scores of one run's heads by site, after the first part of training and at its end."""
 
     run: str
-    epoch: int
-    last: int
+    epoch: float
+    last: float
     early: BySite
     end: BySite
 
@@ -86,7 +92,7 @@ def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled
     sites = [_within_sites(one.early, one.end) for one in found]
     own = mean_of([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
     within = Estimate(*(float(end) for end in numpy.clip(own, -1, 1)))
-    about = {"epoch": float(found[0].epoch), "last": float(found[0].last)}
+    about = {"epoch": found[0].epoch, "last": found[0].last}
     numbers = [Number("spearman", within, about=about, asked=above(settled))]
     if len(found) > 1:
         alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
@@ -102,15 +108,15 @@ def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | 
     return None if epoch is None else Ranking(str(rows["run"].iloc[0]), epoch, last, own[epoch], own[last])
 
 
-def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, BySite]:
+def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[float, BySite]:
     """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
     rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
-    found: dict[int, BySite] = {}
+    found: dict[float, BySite] = {}
     for _, heads in rows.groupby(["epoch", "kind", "layer"]):
         first = heads.iloc[0]
         if len(heads) >= ranks.FEWEST_HEADS:
             site = str(first["kind"]), int(first["layer"])
-            found.setdefault(int(first["epoch"]), {})[site] = heads["value"].to_numpy(dtype=float)
+            found.setdefault(float(first["epoch"]), {})[site] = heads["value"].to_numpy(dtype=float)
     return found
 
 

@@ -66,10 +66,15 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def epoch_of(checkpoint: str) -> int:
-    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none."""
-    found = re.search(r"(?:(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
-    return int(found[1] or found[2]) if found else 0
+def epoch_of(checkpoint: str) -> float:
+    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none.
+
+    It is an integer but for a share of the first epoch (`epoch0.5.pt`, `epoch0.5/`).
+    """
+    found = re.search(r"(?:\bepoch(0\.\d+)(?:\.pt|/?)|(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
+    if not found:
+        return 0
+    return float(found[1]) if found[1] else int(found[2] or found[3])
 
 
 def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) -> dict[str, Any]:

@@ -23,7 +23,9 @@ from headroom.engines.sites import pick_device
 
 Notify = Callable[["Progress"], None]
 
-_OURS = re.compile(r"epoch\d+(\.pt|\.json)?|state\d+\.pt|states|fingerprint|\.(epoch\d+|state\d+|fingerprint)\..*")
+_OURS = re.compile(
+    r"epoch\d+(\.\d+)?(\.pt|\.json)?|state\d+\.pt|states|fingerprint|\.(epoch\d+|state\d+|fingerprint)\..*"
+)
 """Files of trainings in their working directories, including temporary files of killed trainings."""
 
 
@@ -31,7 +33,7 @@ class Training(Protocol):
     """The training of one run by an engine. It is pickled for parallel processes.
 
     Attributes:
-        training: Settings with the number of `epochs`.
+        training: Settings with the number of `epochs` and the `early_checkpoints`.
         seed: Seed of initial weights, data order and dropout.
         device: `auto`, `cpu` or `cuda`.
         processes: Number of parallel processes that share every batch, or the batches of every update.
@@ -54,6 +56,11 @@ class Training(Protocol):
         """Number of the last epoch."""
         return int(self.training.epochs)
 
+    @property
+    def early(self) -> Sequence[float]:
+        """Shares of the first epoch after which a model is kept; empty if training begins later."""
+        return tuple(self.training.early_checkpoints) if self.first == 1 else ()
+
     def check(self) -> None:
         """Raise HeadroomError, before any work, if settings, data and machine are incompatible."""
 
@@ -66,8 +73,8 @@ class Training(Protocol):
     def train(self, *, epochs: int, work: Path, notify: Notify) -> Any:
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""
 
-    def files(self, epoch: int) -> Sequence[str]:
-        """Return the names, within `work`, of the files of an epoch's model."""
+    def files(self, epoch: float) -> Sequence[str]:
+        """Return the names, within `work`, of the files of the model of an epoch, or of a share of the first one."""
 
 
 def check_precision(precision: str, device: str) -> bool:
@@ -132,6 +139,11 @@ def read_records(work: Path, epochs: int, first: int = 1) -> list[EpochRecord]:
     return [read_record(work, epoch) for epoch in range(first, epochs + 1)]
 
 
+def early_due(early: Sequence[float], update: int, updates: int) -> list[float]:
+    """Return the shares of an epoch of so many updates that end with an update, counted from 1."""
+    return [share for share in early if update == max(1, round(share * updates))]
+
+
 def carry_out(
     training: Training,
     *,
@@ -146,7 +158,7 @@ def carry_out(
     Args:
         training: The training.
         work: Directory of the resumable state of this run.
-        checkpoints: Directory of the models of all epochs; None for a part of a training.
+        checkpoints: Directory of the models of all epochs and early ones; None for a part of a training.
         until: The epoch after which to stop; None for the last.
         logger: Logger of the progress.
         last_only: Export only the model of the last epoch.
@@ -166,8 +178,8 @@ def carry_out(
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
-        first = training.epochs if last_only else training.first
-        export(training, work, checkpoints, range(first, training.epochs + 1))
+        every = [*training.early, *range(training.first, training.epochs + 1)]
+        export(training, work, checkpoints, every[-1:] if last_only else every)
     return read_records(work, last, training.first)
 
 
@@ -212,7 +224,7 @@ def claim(work: Path, expected: str) -> bool:
     return bool(ours) and not known
 
 
-def export(training: Training, work: Path, checkpoints: Path, epochs: Iterable[int]) -> None:
+def export(training: Training, work: Path, checkpoints: Path, epochs: Iterable[float]) -> None:
     """Copy the models of epochs to the outputs, as hard links if the file system supports them."""
     for name in (name for epoch in epochs for name in training.files(epoch)):
         with atomic_path(checkpoints / name) as temporary:

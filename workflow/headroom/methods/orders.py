@@ -35,7 +35,7 @@ class Order:
     draw: int = 0
 
 
-def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
+def read_scores(path: str, *, epoch: float, criterion: str, normalised: str = "raw") -> dict[Head, float]:
     """Read one criterion's scores of one epoch from a table of the stage scores.
 
     Raises:
@@ -50,7 +50,7 @@ def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw
     return by_head(mine, mine["value"])
 
 
-def read_compared(paths: Sequence[Path | str], *, epoch: int, criterion: str) -> dict[Head, float]:
+def read_compared(paths: Sequence[Path | str], *, epoch: float, criterion: str) -> dict[Head, float]:
     """Read one criterion's scores of one epoch from tables of the stage bakeoff_scores.
 
     Raises:

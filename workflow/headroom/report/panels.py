@@ -87,7 +87,7 @@ def lines(
         if x_label.endswith("(%)"):
             axes.set_xlim(-2, 102)
             axes.set_xticks(range(0, 101, 20))
-        elif pandas.api.types.is_integer_dtype(frame[x]):
+        elif x == EPOCH[0] or pandas.api.types.is_integer_dtype(frame[x]):
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
         if limits:
             axes.set_ylim(*limits)

@@ -106,11 +106,15 @@ def _whole(value: Any) -> str:
     return str(value) if isinstance(value, str) else count(value)
 
 
+def _epoch(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and value < 1 else _whole(value)  # a share of the first
+
+
 COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "task": ("task", task_name),
     "run": ("run", run_name),
     "arm": ("arm", str),
-    "epoch": ("epoch", _whole),
+    "epoch": ("epoch", _epoch),
     "set": ("set", str),
     "metric": ("metric", metric_name),
     "kind": ("kind", str),

@@ -23,7 +23,7 @@ def explained(error: "ErrorDetails", configuration: Any) -> str:
             section = own.get(part)
     value, is_own = error["input"], error["type"] == "value_error"
     found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
-    return f"{'.'.join(key)}{': ' if key else ''}{error['msg']}{found}"
+    return f"{'.'.join(key)}{': ' if key else ''}{error['msg'].removeprefix('Value error, ')}{found}"
 
 
 def one_line(text: str) -> str:

@@ -1,8 +1,17 @@
 """Shapes of models, sources of encoders, training, and released models."""
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self, Union
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from headroom.core.heads import Site
 from headroom.settings.base import Settings
@@ -112,10 +121,31 @@ PRETRAINED = ("directory", "package", "hub")
 Device = Literal["auto", "cpu", "cuda"]
 
 
+def _check_shares(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """Raise ValueError if shares of an epoch are no shares, too exact for a file's name, or not in rising order."""
+    if wrong := [share for share in shares if not 0 < share < 1 or round(share, 3) != share]:
+        raise ValueError(f"{wrong[0]:g} is no share; give numbers between 0 and 1 with at most three decimals")
+    if wrong := [share for before, share in pairwise(shares) if share <= before]:
+        raise ValueError(f"{wrong[0]:g} does not rise; give each share once, the lowest first")
+    return shares
+
+
+EarlyCheckpoints = Annotated[
+    tuple[float, ...],
+    AfterValidator(_check_shares),
+    Field(
+        description="shares of the first epoch after which there is a checkpoint too, e.g. 0.1 and 0.5; heads are "
+        "scored and pruned there as after every epoch"
+    ),
+]
+"""Checkpoints inside the first epoch: early in training on a large set."""
+
+
 class TrainingSettings(Settings):
     """Training with fairseq: label-smoothed cross-entropy, Adam, an inverse square root schedule, and annealing."""
 
     epochs: PositiveInt = Field(10, le=1000, description="passes over the training data, with a checkpoint after each")
+    early_checkpoints: EarlyCheckpoints = ()
     learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
     warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
     annealed_share: float = Field(
@@ -140,6 +170,7 @@ class FineTuningSettings(Settings):
     """Fine-tuning with transformers' Trainer: AdamW, linear warm-up and decay (Michel et al. 2019: the defaults)."""
 
     epochs: PositiveInt = Field(3, le=1000, description="passes over the training data, with a checkpoint after each")
+    early_checkpoints: EarlyCheckpoints = ()
     learning_rate: PositiveFloat = Field(2e-5, description="peak learning rate")
     batch_size: PositiveInt = Field(32, description="examples per update")
     max_length: PositiveInt = Field(128, description="longest input in pieces; longer inputs are truncated")

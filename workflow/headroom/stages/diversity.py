@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "diversity", DiversitySettings)
     examples: Any = engine.examples(given.set, settings.examples)
     rows: list[dict[str, Any]] = []
-    before: tuple[int, Particles] | None = None
+    before: tuple[float, Particles] | None = None
     for checkpoint in followed(given.checkpoints, "diversity", "epochs"):
         model = engine.load(checkpoint, maps=True)
         particles = particles_of(model)

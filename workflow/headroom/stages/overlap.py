@@ -60,7 +60,7 @@ def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Rank
     found = []
     for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed"):
         important = by_head(rows, rows["value"])
-        about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
+        about = signature(normalised="raw", epoch=f"{rows['epoch'].iloc[0]:g}", heads=len(rows))
         about = f"{joint_signature(rows['signature'].astype(str))}|{about}"
         order = least_important_first(important, list(important))
         found.append(Ranked(name, task, arm, int(seed), mains[task], order, about))

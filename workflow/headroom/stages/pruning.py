@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for order in own:
                 drawn = curve(judge, order, pruning.step, resamples, replacement=given.replacement)
                 rows += [{**leading, **row} for row in drawn]
-            logger.info("epoch %d, scope %s: done", epoch, scope)
+            logger.info("epoch %g, scope %s: done", epoch, scope)
     if given.shard:
         write_shard(given.output, judged_by_epoch)
     else:
@@ -132,7 +132,7 @@ def check_criteria(pruning: PruningSettings) -> None:
 
 
 def orders(
-    given: argparse.Namespace, pruning: PruningSettings, epoch: int, heads: list[Head], rescore: Rescore
+    given: argparse.Namespace, pruning: PruningSettings, epoch: float, heads: list[Head], rescore: Rescore
 ) -> Iterator[Order]:
     """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
     main_scores = read_scores(given.scores, epoch=epoch, criterion=pruning.main)

@@ -55,7 +55,7 @@ def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str
             named = {"kind": kind, "criterion": criterion, "normalised": normalised}
             table = _by_epoch(chosen, f"{source}, criterion {criterion}")
             sampled = {"interval": "bootstrap-heads", "bs": ranks.RESAMPLES, "seed": SEED, "heads": len(table)}
-            made = f"{rows['signature'].iloc[0]}|{signature(last_epoch=max(table.columns), **sampled)}"
+            made = f"{rows['signature'].iloc[0]}|{signature(last_epoch=f'{max(table.columns):g}', **sampled)}"
             yield from (named | row | {"signature": made} for row in _epoch_rows(table))
 
 
@@ -66,7 +66,7 @@ def _by_epoch(rows: pandas.DataFrame, source: str) -> pandas.DataFrame:
     table = values.pivot(index=["order", "layer", "head"], columns="epoch", values="value")
     if table.isna().any(axis=None):
         epoch = table.columns[table.isna().any()][0]
-        raise HeadroomError(f"{source}: epoch {epoch} has no score for some heads; score it again")
+        raise HeadroomError(f"{source}: epoch {epoch:g} has no score for some heads; score it again")
     return table.sort_index()
 
 

@@ -12,8 +12,9 @@ RUN = (
     ),
     Column(
         "epoch",
-        "integer",
-        "passes over the training data, counted from 1; the checkpoint that the row is about",
+        "number",
+        "passes over the training data, counted from 1; the checkpoint that the row is about. Below 1: a checkpoint"
+        " inside the first epoch",
     ),
 )
 """The leading columns of every table about a run."""

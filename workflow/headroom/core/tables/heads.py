@@ -26,8 +26,8 @@ SCORES = Table(
     key=(*_PLACE, "criterion", "normalised"),
     columns=(*RUN, *HEAD, CRITERION, NORMALISED, VALUE, SIGNATURE),
     about="""
-Gradient importance of every head at every epoch (Michel et al. 2019, Eq. 2), on the set `choose`: the sensitivity of
-the loss to the head's gate. With ⟨z, ∂L/∂z⟩ the product of a head's output and its gradient at one position,
+Gradient importance of every head at every checkpoint (Michel et al. 2019, Eq. 2), on the set `choose`: the sensitivity
+of the loss to the head's gate. With ⟨z, ∂L/∂z⟩ the product of a head's output and its gradient at one position,
 L the summed loss of a sentence:
 
 | criterion | the absolute value is taken of | averaged over |

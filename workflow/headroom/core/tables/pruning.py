@@ -99,9 +99,9 @@ PRUNING_EPOCHS = Table(
     key=POINT,
     columns=CURVE,
     about="""
-As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of the main criterion of that
-epoch. `value` / `full` is the share of that epoch's own unpruned score. Other than detailed runs have only
-their last epoch, for the comparison of arms.
+As [pruning](#pruning), for every checkpoint, over all kinds together, by the fixed raw order of the main criterion of
+that checkpoint. `value` / `full` is the share of that checkpoint's own unpruned score. Other than detailed runs have
+only their last epoch, for the comparison of arms.
 """,
 )
 

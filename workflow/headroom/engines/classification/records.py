@@ -1,6 +1,7 @@
 """Progress of a fine-tuning, and its resumable state in the working directory.
 
 epoch1/ epoch1.json  epoch2/ epoch2.json ...   the model and the record of every epoch
+epoch0.5/ ...                                  the models of early checkpoints
 states/checkpoint-<updates>/                   written by the Trainer: model, optimizer, schedule, generators
 states/checkpoint-<updates>/complete.json      written last: the epoch, and SHA-256 of every file
 """
@@ -21,21 +22,26 @@ from headroom.engines.classification import installed  # noqa: F401  # isort: sk
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
+from headroom.core.command import epoch_of
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.engines.classification.sites import MODEL_FILES
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
-from headroom.engines.training import EpochRecord, Notify, Progress, write_record
+from headroom.engines.training import EpochRecord, Notify, Progress, early_due, write_record
 
 MARK = "complete.json"
 
 
-def last_whole_epoch(work: Path) -> tuple[int, Path | None]:
-    """Return the newest epoch from which training can resume, with its state; (0, None) if there is none."""
+def last_whole_epoch(work: Path, early: Sequence[float] = ()) -> tuple[int, Path | None]:
+    """Return the newest epoch from which training can resume, with its state; (0, None) if there is none.
+
+    `early` has the shares of the first epoch whose models must be there too.
+    """
     marked = [(_marked_epoch(path), path) for path in (work / "states").glob("checkpoint-*")]
     for epoch, state in sorted(marked, reverse=True):
-        if epoch and all(_has_model(work, earlier) for earlier in range(1, epoch + 1)) and _is_whole(state):
+        kept = all(_has_model(work, earlier) for earlier in (*early, *range(1, epoch + 1)))
+        if epoch and kept and _is_whole(state):
             return epoch, state
     return 0, None
 
@@ -46,18 +52,17 @@ def discard_after(work: Path, epoch: int) -> None:
         if not 0 < _marked_epoch(state) <= epoch:
             shutil.rmtree(state)
     for path in work.glob("epoch*"):
-        number = path.name.removeprefix("epoch").removesuffix(".json")
-        if number.isdigit() and int(number) > epoch:
+        if epoch_of(path.name.removesuffix(".json")) > epoch:
             remove(path)
 
 
-def keep_model(state: Path, work: Path, epoch: int) -> None:
+def keep_model(state: Path, work: Path, epoch: float) -> None:
     """Copy the model of a state to `epoch<e>/`: the state will be removed, the model is kept."""
-    place = Path(tempfile.mkdtemp(dir=work, prefix=f".epoch{epoch}."))
+    place = Path(tempfile.mkdtemp(dir=work, prefix=f".epoch{epoch:g}."))
     for name in MODEL_FILES:
         link(state / name, place / name)
     place.chmod(0o755)
-    final = work / f"epoch{epoch}"
+    final = work / f"epoch{epoch:g}"
     if final.exists():
         shutil.rmtree(final)
     place.rename(final)
@@ -73,9 +78,9 @@ def mark_whole(state: Path, epoch: int) -> None:
             shutil.rmtree(other)
 
 
-def _has_model(work: Path, epoch: int) -> bool:
-    files = [work / f"epoch{epoch}.json", *(work / f"epoch{epoch}" / name for name in MODEL_FILES)]
-    return all(path.is_file() for path in files)
+def _has_model(work: Path, epoch: float) -> bool:
+    record = [work / f"epoch{epoch}.json"] if epoch >= 1 else []  # a share of the first epoch has none
+    return all(path.is_file() for path in [*record, *(work / f"epoch{epoch:g}" / name for name in MODEL_FILES)])
 
 
 def _marked_epoch(state: Path) -> int:
@@ -131,11 +136,23 @@ class HeadGradients(TrainerCallback):
 class Recorder(TrainerCallback):
     """Reports progress, and converts the Trainer's output of an epoch into model, record and complete state."""
 
-    def __init__(self, work: Path, *, examples: int, gradients: HeadGradients, notify: Notify):
+    def __init__(
+        self,
+        work: Path,
+        *,
+        examples: int,
+        gradients: HeadGradients,
+        notify: Notify,
+        early: Sequence[float],
+        save: Callable[[str], None],
+    ):
+        """Store what it reads and calls; `save` saves the model in a directory, after shares of the first epoch."""
         self.work = work
         self.gradients = gradients
         self.examples = examples
         self.notify = notify
+        self.early = early
+        self.save = save
 
     def on_epoch_begin(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
         self.epoch = round(state.epoch or 0) + 1
@@ -143,6 +160,17 @@ class Recorder(TrainerCallback):
         self.update, self.loss, self.seen = 0, 0.0, 0
         self.norms: list[float] = []
         self.start = time.perf_counter()
+
+    def on_step_end(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+        """Keep the model after a share of the first epoch, in the first process; the time does not count."""
+        if self.epoch > 1 or this_process() > 0:
+            return
+        before = time.perf_counter()
+        for share in early_due(self.early, state.global_step, self.updates):
+            with tempfile.TemporaryDirectory(dir=self.work, prefix=f".epoch{share:g}.") as place:
+                self.save(place)
+                keep_model(Path(place), self.work, share)
+        self.start += time.perf_counter() - before
 
     def on_log(self, args: TrainingArguments, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
         """Record the loss of an update: the Trainer logs after each."""

@@ -72,7 +72,7 @@ class FineTuning(Training):
         files = [self.corpus / f"{name}.tsv" for name in _SETS]
         files += [self.encoder / name for name in MODEL_FILES if (self.encoder / name).is_file()]
         return {
-            "settings": self.training.model_dump(),
+            "settings": self.training.model_dump(exclude={"early_checkpoints"}),
             "arm": self.arm.model_dump(),
             "seed": self.seed,
             "device": pick_device(self.device).type,
@@ -107,9 +107,9 @@ class FineTuning(Training):
             changes=self.changes_of(self.arm, self.seed),
         )
 
-    def files(self, epoch: int) -> Sequence[str]:
-        """Return the files of an epoch's model."""
-        return [f"epoch{epoch}/{name}" for name in MODEL_FILES]
+    def files(self, epoch: float) -> Sequence[str]:
+        """Return the files of the model of an epoch, or of a share of the first one."""
+        return [f"epoch{epoch:g}/{name}" for name in MODEL_FILES]
 
 
 def fine_tune(
@@ -129,6 +129,7 @@ def fine_tune(
     After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
     state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
     CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
+    Inside the first epoch the models of the shares `early_checkpoints` are written as `epoch<share>/`.
     Each parallel process (`headroom.engines.processes`) has a part of every batch, and the first one writes.
 
     Returns:
@@ -138,7 +139,8 @@ def fine_tune(
         HeadroomError: If encoder and data are incompatible, or the loss is not finite.
     """
     arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
-    last, state = last_whole_epoch(work)
+    early = settings.early_checkpoints
+    last, state = last_whole_epoch(work, early)
     wait_for_all()  # all processes read the state before the first one removes files
     if this_process() == 0:
         discard_after(work, last)
@@ -148,7 +150,8 @@ def fine_tune(
     if last < until:
         trainer = build_trainer(task, settings, arguments, changes)
         gradients = head_gradients(trainer.model, changes, settings.clip_norm)
-        recorder = Recorder(work, examples=len(task.train), gradients=gradients, notify=notify)
+        save, examples = trainer.save_model, len(task.train)
+        recorder = Recorder(work, examples=examples, gradients=gradients, notify=notify, early=early, save=save)
         for callback in (gradients, recorder, StopAfter(until), *callbacks):
             trainer.add_callback(callback)
         torch.manual_seed(own_seed(seed, this_process()))  # of dropout

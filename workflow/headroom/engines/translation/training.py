@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,16 @@ from headroom.core.files import atomic_path, sha256
 from headroom.core.table import signature
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
-from headroom.engines.training import EpochRecord, Notify, Progress, Training, in_signature, read_records, write_record
+from headroom.engines.training import (
+    EpochRecord,
+    Notify,
+    Progress,
+    Training,
+    early_due,
+    in_signature,
+    read_records,
+    write_record,
+)
 from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.translation.fairseq import VERSION
 from headroom.engines.translation.optimizer import AnnealedInverseSqrt
@@ -32,7 +42,7 @@ from headroom.engines.translation.trainer import (
 from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
-from fairseq import checkpoint_utils, metrics  # isort: skip
+from fairseq import checkpoint_utils, metrics, utils  # isort: skip
 from fairseq.data import iterators  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
 
@@ -123,11 +133,12 @@ class TranslationTraining(Training):
             notify=notify,
             profile=self.removed,
             rewound=self.rewound,
+            early=self.early,
         )
 
-    def files(self, epoch: int) -> Sequence[str]:
-        """Return the file of an epoch's model."""
-        return [f"epoch{epoch}.pt"]
+    def files(self, epoch: float) -> Sequence[str]:
+        """Return the file of the model of an epoch, or of a share of the first one."""
+        return [f"epoch{epoch:g}.pt"]
 
 
 def train(
@@ -138,6 +149,7 @@ def train(
     notify: Notify,
     profile: str = "",
     rewound: Path | None = None,
+    early: Sequence[float] = (),
 ) -> list[EpochRecord]:
     """Train a model without the heads of `profile` up to an epoch, resuming from the newest complete state in `work`.
 
@@ -147,8 +159,8 @@ def train(
     After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
     needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
     rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the number of
-    updates and restores the data order. Of parallel processes (`headroom.engines.processes`) the first one
-    writes.
+    updates and restores the data order. Inside the first epoch `work` gets the models of the shares `early` of it, as
+    `epoch<share>.pt`. Of parallel processes (`headroom.engines.processes`) the first one writes.
 
     Returns:
         One record per epoch, from the first.
@@ -162,7 +174,7 @@ def train(
     start = load_state(rewound) if rewound else None
     first = 2 if start else 1
     trainer = build_trainer(cfg, profile, start and start["model"])
-    last = last_whole_epoch(work, first)
+    last = last_whole_epoch(work, first, early)
     if last:
         logger.info("resuming after epoch %d", last)
     cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
@@ -176,7 +188,8 @@ def train(
         updates = math.ceil(len(epoch_iterator) / cfg.optimization.update_freq[0])
         trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
     for epoch in range(max(last + 1, first), epochs + 1):
-        record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify)
+        save = partial(_save_early, trainer, epoch_iterator, work=work, profile=profile)
+        record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify, save, early if epoch == 1 else ())
         check_replicas(trainer.model.parameters())
         if this_process() == 0:
             _save_epoch(trainer, epoch_iterator, record, work, profile)
@@ -186,17 +199,29 @@ def train(
     return read_records(work, epochs, first)
 
 
-def last_whole_epoch(work: Path, first: int = 1) -> int:
-    """Return the newest epoch from which training can resume, 0 for none; `first` is that of the training."""
+def last_whole_epoch(work: Path, first: int = 1, early: Sequence[float] = ()) -> int:
+    """Return the newest epoch from which training can resume, 0 for none.
+
+    `first` is the training's first epoch, and `early` has the shares of it whose models must be there too.
+    """
     states = sorted((int(path.stem.removeprefix("state")) for path in work.glob("state*.pt")), reverse=True)
     for epoch in states:
-        models_there = all((work / f"epoch{e}.pt").is_file() for e in range(first, epoch + 1))
+        models_there = all((work / f"epoch{e:g}.pt").is_file() for e in (*early, *range(first, epoch + 1)))
         if models_there and is_whole(work / f"state{epoch}.pt"):
             return epoch
     return 0
 
 
-def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int, notify: Notify) -> EpochRecord:
+def _train_epoch(
+    trainer: Trainer,
+    epoch_iterator: Any,
+    epoch: int,
+    epochs: int,
+    notify: Notify,
+    save: Callable[[float], None],
+    early: Sequence[float],
+) -> EpochRecord:
+    """Train an epoch; `save` saves the model after the shares `early` of it, in time that is not counted."""
     frequency = trainer.cfg.optimization.update_freq
     batches = epoch_iterator.next_epoch_itr(shuffle=True)
     groups = iterators.GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
@@ -208,6 +233,10 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
         for update, samples in enumerate(groups, start=1):
             _update(trainer, samples)
             norms.append(gradient_norm(heads))  # gradients are kept until the next update
+            before = time.perf_counter()
+            for share in early_due(early, update, len(groups)):
+                save(share)
+            start += time.perf_counter() - before
             words = float(meters["wpb"].sum)  # of all processes
             seconds = time.perf_counter() - start
             left = seconds / update * (len(groups) * (epochs - epoch + 1) - update)
@@ -261,8 +290,22 @@ def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work
     state = work / f"state{record.epoch}.pt"
     with atomic_path(state) as temporary:
         trainer.save_checkpoint(str(temporary), extra_state)
-        whole = load_state(temporary)
-        if profile:
-            whole[DESCRIPTOR] = {"removed": profile}
-        save_model(whole, work / f"epoch{record.epoch}.pt")
+        _save_model(load_state(temporary), record.epoch, work, profile)
     (work / f"state{record.epoch - 2}.pt").unlink(missing_ok=True)
+
+
+def _save_early(trainer: Trainer, epoch_iterator: Any, share: float, *, work: Path, profile: str) -> None:
+    """Save the model after a share of the first epoch, in the first process; the training does not change."""
+    if this_process() > 0:
+        return
+    trainer.consolidate_optimizer()  # else it has no state
+    state = trainer.state_dict()
+    state["model"] = utils.move_to_cpu(state["model"])
+    state["extra_state"]["train_iterator"] = epoch_iterator.state_dict()
+    _save_model(state, share, work, profile)
+
+
+def _save_model(state: dict[str, Any], epoch: float, work: Path, profile: str) -> None:
+    if profile:
+        state[DESCRIPTOR] = {"removed": profile}
+    save_model(state, work / f"epoch{epoch:g}.pt")

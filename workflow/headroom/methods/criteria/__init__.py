@@ -165,7 +165,7 @@ def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
 
 
 def criterion_scores(
-    name: str, paths: Sequence[Path | str], *, epoch: int, chosen_on: str = "choose"
+    name: str, paths: Sequence[Path | str], *, epoch: float, chosen_on: str = "choose"
 ) -> dict[Head, float]:
     """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
 
