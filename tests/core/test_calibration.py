@@ -176,13 +176,11 @@ def changing(random: numpy.random.Generator, kept: ndarray, examples: int, luck:
     churn = 0.06
     answered, turned = random.random((2, examples)) if luck is None else luck
     full = answered < RIGHT
-    rows = [full.astype(float)]
     gained = min(churn / (1 - RIGHT) / 2, 0.9)
-    for share in kept[1:]:
-        lost = 1 - (CHANCE + (RIGHT - CHANCE) * share - (1 - RIGHT) * gained) / RIGHT
-        own = numpy.where(random.random(examples) < 0.5, turned, random.random(examples))
-        rows.append((own < numpy.where(full, 1 - lost, gained)).astype(float))
-    return numpy.stack(rows)
+    lost = 1 - (CHANCE + (RIGHT - CHANCE) * kept[1:, None] - (1 - RIGHT) * gained) / RIGHT
+    again, other = random.random((2, len(kept) - 1, examples))
+    own = numpy.where(again < 0.5, turned, other)
+    return numpy.vstack([full, own < numpy.where(full, 1 - lost, gained)]).astype(float)
 
 
 def kept_of_scores(right: ndarray, weights: ndarray, chance: float) -> ndarray:
@@ -219,27 +217,31 @@ def expected_bleu(qualities: ndarray) -> ndarray:
     return METRICS["bleu"](sums)
 
 
-def coverage(draw: Callable[[], tuple[ndarray, ndarray]], truth: ndarray, draws: int) -> dict[str, float]:
+def coverage(draw: Callable[[], ndarray], truth: ndarray, draws: int) -> dict[str, float]:
     """Return how often intervals contain the truth: of areas, of shares kept, and of differences of two curves.
 
+    Every curve is compared with the one drawn before it.
+
     Args:
-        draw: Returns the shares kept of two models, (1 + samples, points) each, drawn apart.
-        truth: (points,) true shares kept of both.
-        draws: Their number.
+        draw: Returns the shares kept of a model, (1 + samples, points).
+        truth: (points,) true shares kept of all models.
+        draws: The number of intervals of each kind.
     """
-    area = float(curves.area(SHARES, truth))
-    covered: dict[str, list[bool]] = {}
+    true = numpy.r_[curves.area(SHARES, truth), truth[[2, 5]]]
+
+    def drawn() -> ndarray:
+        kept = draw()
+        return numpy.column_stack([curves.area(SHARES, kept), kept[:, [2, 5]]])
+
+    first, covered = drawn(), []
     for _ in range(draws):
-        first, second = draw()
-        areas = [curves.area(SHARES, one) for one in (first, second)]
-        found = {"area": (areas[0], area), "difference of areas": (areas[0] - areas[1], 0.0)}
-        for place in (2, 5):
-            found[f"share at {place}"] = (first[:, place], float(truth[place]))
-            found[f"difference at {place}"] = (first[:, place] - second[:, place], 0.0)
-        for name, (values, true) in found.items():
-            low, high = interval(values[1:])
-            covered.setdefault(name, []).append(low <= true <= high)
-    return {name: float(numpy.mean(hits)) for name, hits in covered.items()}
+        second = drawn()
+        ends = [(interval(values[1:]), value) for values, value in zip(second.T, true)]
+        ends += [(interval(values[1:]), 0.0) for values in (second - first).T]
+        covered.append([low <= value <= high for (low, high), value in ends])
+        first = second
+    names = ("area", "share at 2", "share at 5")
+    return dict(zip([*names, *(f"difference of {name}" for name in names)], numpy.mean(covered, axis=0).tolist()))
 
 
 @pytest.mark.parametrize(("shape", "at", "examples"), [(FLAT, 0.6, 150), (BENT, 0, 150), (BENT, 0, 1000)])
@@ -249,9 +251,8 @@ def test_areas_shares_and_their_differences_have_intervals_that_contain_the_trut
     random, kept = numpy.random.default_rng(examples), known_curve(shape, at)
     weights = resampling_weights(resampled_indices(examples, SAMPLES))
 
-    def draw() -> tuple[ndarray, ndarray]:
-        first, second = (kept_of_scores(changing(random, kept, examples), weights, CHANCE) for _ in range(2))
-        return first, second
+    def draw() -> ndarray:
+        return kept_of_scores(changing(random, kept, examples), weights, CHANCE)
 
     found = coverage(draw, kept, DRAWS if examples > 300 else 2 * DRAWS)
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
@@ -263,12 +264,12 @@ def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth()
     weights = resampling_weights(resampled_indices(examples, SAMPLES))
     bleu, truth = METRICS["bleu"], expected_bleu(qualities)
 
-    def one() -> ndarray:
+    def draw() -> ndarray:
         points = translated_curve(random, qualities, examples)
         scores = numpy.stack([numpy.r_[bleu(own.sum(axis=0)), bleu(weights @ own)] for own in points], axis=1)
         return curves.share_kept(scores, scores[:, :1], 0.0)
 
-    found = coverage(lambda: (one(), one()), truth / truth[0], DRAWS)
+    found = coverage(draw, truth / truth[0], DRAWS)
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
 
 
