@@ -11,7 +11,8 @@ READY := .venv/ready
 # With the environment first on PATH, its commands are found here and in every job.
 INSIDE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 RUN := $(INSIDE) python -m
-PYTEST := $(RUN) pytest -n auto --dist worksteal --durations=25
+# Every process has a core: numpy's threads would only wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=25
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 # Prints the name of the study that a configuration describes.
