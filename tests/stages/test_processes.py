@@ -11,8 +11,9 @@ import psutil
 import pytest
 from commands import PATIENCE, wait_until
 from headroom.core import tables
-from headroom.engines.classification import records
+from headroom.engines.training import fingerprint
 from headroom.engines.translation import training
+from headroom.stages.training import build_parser, training_of
 from toy_fairseq import write_data
 from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
@@ -85,7 +86,9 @@ def workers(started):
     return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
 
 
-def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, start, finish, tmp_path):
+@pytest.mark.parametrize("task", ["translation"], indirect=True)
+def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(start, finish, tmp_path):
+    """Of one engine: both are stopped by the same code, and how each resumes is tested without the stage."""
     cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
     started = start(cut, epochs=12)
     wait_until(lambda: "epoch 2/12" in log.read_text())
@@ -99,20 +102,31 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
     assert "of 2: killed (out of memory?), all were stopped" in said
     assert "Traceback" not in said
     assert not (cut / "run").exists()
-    find = training.last_whole_epoch if task == "translation" else lambda work: records.last_whole_epoch(work)[0]
-    done = find(cut / "work")
+    done = training.last_whole_epoch(cut / "work")
     assert 1 <= done < 12
 
-    epochs = done + 1 if task == "translation" else 12  # a classifier's rate depends on the number of epochs
+    epochs = done + 1
     finish(cut, epochs=epochs)
     assert f"resuming after epoch {done}" in log.read_text()
     finish(tmp_path / "whole", epochs=epochs)
     for epoch in range(1, epochs + 1):
-        for name in ("epoch{}.pt",) if task == "translation" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
-            file = Path("run") / name.format(epoch)
-            assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+        file = Path("run") / f"epoch{epoch}.pt"
+        assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
+def test_the_number_of_processes_is_part_of_every_training(task, made, tmp_path):
+    def of(processes):
+        flags = ["--task", task, "--device", "cpu", "--processes", processes, "--arm", "mine", "--method", "spos"]
+        places = ["--work", str(tmp_path), "--output", str(tmp_path / "losses.csv"), "--epochs", "1"]
+        return training_of(build_parser(task).parse_args([*flags, *places, *made[task]]))
+
+    one, two = of("1"), of("2")
+    assert fingerprint(one) == fingerprint(of("1")) != fingerprint(two)
+    assert "processes" not in one.signature("mine")
+    assert "|processes:2|" in two.signature("mine")
+
+
+@pytest.mark.parametrize("task", ["translation"], indirect=True)
 def test_another_number_of_processes_starts_clean(finish, tmp_path):
     finish(tmp_path, epochs=1)
     assert "|processes:2|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
