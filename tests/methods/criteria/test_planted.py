@@ -21,13 +21,13 @@ PAGE = Path(__file__).parents[3] / "docs" / "criteria.md"
 DRAWS = 3
 SLOW = {
     "loss-ablation": {},
-    "integrated-gradients": {},
+    "integrated-gradients": {"complete": 0.01, "examples": EXAMPLES // 2},
     "attention-attribution": {},
     "backward-elimination": {},
     "causal-gating": {},
-    "shapley": {"permutations": 20},
+    "shapley": {"permutations": 20, "examples": EXAMPLES // 2},
 }
-"""Criteria of many passes, with the settings of their figures; all others are computed in a pass or without."""
+"""Criteria of many passes, with settings that are enough for their figures; all others take a pass or none."""
 
 FAMILIES = {
     score: own
