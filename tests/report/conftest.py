@@ -47,7 +47,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="session")
 def example_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return write_example_study(tmp_path_factory.mktemp("example"), tasks=ALL_TASKS)
+    place = made_once(tmp_path_factory, "example", write_listed)
+    return [Path(line) for line in (place / "paths").read_text(encoding="utf-8").splitlines()]
+
+
+def write_listed(directory: Path) -> None:
+    """Write the made-up study, and beside it the list of its files in their order."""
+    paths = write_example_study(directory / "tables", tasks=ALL_TASKS)
+    (directory / "paths").write_text("\n".join(map(str, paths)), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
