@@ -124,7 +124,7 @@ def test_many_mutants_in_a_dry_run(bare: Project) -> None:
         if output := said(bare.root, as_file(bare, mutant)):
             is_told_well(message_in(output), mutant)
 
-    try_mutants(100, check)
+    try_mutants(60, check)
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
