@@ -1,7 +1,5 @@
 """Batches of both tasks: special pieces, positions of pieces, untrained weights."""
 
-import argparse
-
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
@@ -17,10 +15,8 @@ from toy_encoder import toy_text, write_encoder
 from toy_released import write_release
 
 
-def translating(toy, **more):
-    return argparse.Namespace(
-        checkpoint=str(toy.checkpoints[-1]), vocabulary=str(toy.data), corpus=str(toy.corpus), device="cpu", **more
-    )
+def translating(toy):
+    return TranslationEngine(vocabulary=toy.data, corpus=toy.corpus, device="cpu")
 
 
 def texts_of(batch, row, text):
@@ -31,7 +27,7 @@ def texts_of(batch, row, text):
 class TestTranslation:
     @pytest.fixture
     def engine(self, toy):
-        return TranslationEngine(translating(toy))
+        return translating(toy)
 
     def test_end_marks_begin_marks_and_padding_do_not_count(self, engine, toy, model):
         pairs = read_pairs(toy.corpus, "check", 5)
@@ -68,14 +64,14 @@ class TestTranslation:
             index = model.source.dictionary.index(piece)
             if index != model.source.dictionary.unk():
                 assert int(counts[index]) == pieces.count(piece)
-        engine.given.corpus = str(tmp_path)
+        engine.corpus = tmp_path
         assert engine.frequencies(model) is None
         write_lines(tmp_path / "train.source", [])
         assert engine.frequencies(model) is None
 
-    def test_fresh_weights_have_the_shape_and_are_none_of_the_checkpoint(self, engine, model):
+    def test_fresh_weights_have_the_shape_and_are_none_of_the_checkpoint(self, engine, toy, model):
         before = torch.random.get_rng_state()
-        one, two = (engine.load(engine.given.checkpoint, fresh=1) for _ in range(2))
+        one, two = (engine.load(str(toy.checkpoints[-1]), fresh=1) for _ in range(2))
         assert torch.equal(torch.random.get_rng_state(), before)
         weights = [each.model.state_dict() for each in (model, one, two)]
         assert {name: value.shape for name, value in weights[0].items()} == {
@@ -89,17 +85,15 @@ class TestTranslation:
 
 class TestClassification:
     @pytest.fixture(params=["bert", "roberta", "deberta-v3"])
-    def given(self, request, tmp_path):
-        return argparse.Namespace(
-            checkpoint=str(write_encoder(tmp_path / "model", request.param)), corpus=str(tmp_path), device="cpu"
-        )
+    def checkpoint(self, request, tmp_path):
+        return str(write_encoder(tmp_path / "model", request.param))
 
     @pytest.fixture
-    def engine(self, given):
-        return ClassificationEngine(given)
+    def engine(self, tmp_path):
+        return ClassificationEngine(corpus=tmp_path, device="cpu")
 
-    def test_separators_and_padding_do_not_count_and_unknown_pieces_do(self, engine):
-        model = engine.load(engine.given.checkpoint, maps=True)
+    def test_separators_and_padding_do_not_count_and_unknown_pieces_do(self, engine, checkpoint):
+        model = engine.load(checkpoint, maps=True)
         text = LabelledText(["the dog", "a cat sees ÿ the child"], ["a cat", "the cat"], ["no", "yes"])
         batches = engine.example_batches(model, text, 2)
         counts = {
@@ -111,8 +105,8 @@ class TestClassification:
         assert all(torch.equal(batch.real["E"][0], batch.pieces != model.tokenizer.pad_token_id) for batch in batches)
 
     @torch.inference_mode()
-    def test_sentences_know_the_places_of_their_pieces(self, engine):
-        model = engine.load(engine.given.checkpoint, maps=True)
+    def test_sentences_know_the_places_of_their_pieces(self, engine, checkpoint):
+        model = engine.load(checkpoint, maps=True)
         lines = ["the dog sees", "a small cat.", "Dogs xq and the child"]
         batches = engine.sentence_batches(model, lines, 2)
         for batch in batches:
@@ -122,14 +116,14 @@ class TestClassification:
             for row, position in enumerate(batch.positions):
                 assert "".join(texts_of(batch, row, lines[position])) == lines[position].replace(" ", "")
 
-    def test_what_is_cut_has_no_place(self, engine):
-        model = engine.load(engine.given.checkpoint, maps=True)
+    def test_what_is_cut_has_no_place(self, engine, checkpoint):
+        model = engine.load(checkpoint, maps=True)
         line = " ".join(["dog"] * 60)
         (batch,) = engine.sentence_batches(model, [line], 1)
         assert len(texts_of(batch, 0, line)) == model.longest - 2
 
-    def test_frequencies_are_those_of_both_sentences(self, engine, tmp_path):
-        model = engine.load(engine.given.checkpoint, maps=True)
+    def test_frequencies_are_those_of_both_sentences(self, engine, checkpoint, tmp_path):
+        model = engine.load(checkpoint, maps=True)
         assert engine.frequencies(model) is None
         text = toy_text(examples=5)
         rows = zip(text.first, text.second, text.labels)
@@ -139,8 +133,8 @@ class TestClassification:
         assert int(counts.sum()) == len(words)
         assert int(counts[model.tokenizer.convert_tokens_to_ids("dog")]) == words.count("dog")
 
-    def test_fresh_weights_are_the_same_again_and_not_the_trained_ones(self, engine):
-        trained, one, two = (engine.load(engine.given.checkpoint, fresh=fresh) for fresh in (None, 1, 1))
+    def test_fresh_weights_are_the_same_again_and_not_the_trained_ones(self, engine, checkpoint):
+        trained, one, two = (engine.load(checkpoint, fresh=fresh) for fresh in (None, 1, 1))
         for name, value in one.model.state_dict().items():
             assert torch.equal(value, two.model.state_dict()[name])
         name = next(name for name, _ in trained.model.named_parameters() if name.endswith("weight"))
@@ -150,7 +144,7 @@ class TestClassification:
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
     monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
     with pytest.raises(HeadroomError, match="cannot be aligned"):
-        TranslationEngine(translating(toy)).sentence_batches(model, ["The dog sees a cat."], 1)
+        translating(toy).sentence_batches(model, ["The dog sees a cat."], 1)
 
 
 @torch.inference_mode()

@@ -14,7 +14,7 @@ from headroom.core.interventions import Intervention
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.sites import find_sites
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import fold, realise, remove_heads
+from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
 from headroom.engines.translation.model import TranslationModel
@@ -143,7 +143,7 @@ def same_before_and_after_a_file(case, path, profile, form):
     removed = parse_profile(profile, masked.sites)
     intervention = of_every_form(removed, masked.sites)[form]
     replacements = drawn_replacements(masked.live_sites)
-    realise(sliced, intervention, replacements)
+    sliced.realise(intervention, replacements)
     sliced.save(path)
     reloaded = case.reload(path)
     batch = case.batch(masked)
@@ -191,7 +191,7 @@ def test_they_agree_in_training_mode_too(fairseq, name, form):
     batch = fairseq.batch(masked)
     plain = logits(masked, batch)
     masked.gates.apply(intervention, replacements)
-    realise(sliced, intervention, replacements)
+    sliced.realise(intervention, replacements)
     for model in (masked, sliced):
         model.model.train()
     torch.testing.assert_close(logits(sliced, batch), logits(masked, batch), rtol=1e-12, atol=1e-12)
@@ -300,7 +300,7 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
     model, before = fairseq.load(), fairseq.load()
     intervention = Intervention.parse("E1:2 E1:3 E1:1*0.5 mean")
     replacements = drawn_replacements(model.live_sites)
-    realise(model, intervention, replacements)
+    model.realise(intervention, replacements)
     old, new = (one.live_sites[0].output for one in (before, model))
     means = replacements.means[before.sites[0]][1:3].flatten().float()
     torch.testing.assert_close(new.bias, old.bias + old.weight[:, 4:12] @ means)
@@ -322,7 +322,7 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, m
     model = fairseq.load()
     before = size(model)
     with pytest.raises(HeadroomError, match=message):
-        realise(model, Intervention.parse(written))
+        model.realise(Intervention.parse(written))
     assert size(model) == before
 
 
@@ -331,14 +331,14 @@ def test_a_site_without_an_output_bias_can_hold_no_constant(fairseq, written):
     model = fairseq.load()
     model.live_sites[0].output.bias = None
     with pytest.raises(HeadroomError, match="site E1: no output bias to store means"):
-        realise(model, Intervention.parse(written), drawn_replacements(model.live_sites))
+        model.realise(Intervention.parse(written), drawn_replacements(model.live_sites))
 
 
 def test_repairs_are_in_the_weight_and_the_bias(fairseq):
     model, before = fairseq.load(), fairseq.load()
     replacements = drawn_replacements(model.live_sites)
     one = Intervention.parse("E1:2 obs")
-    realise(model, one, replacements)
+    model.realise(one, replacements)
     old, new = (each.live_sites[0].output for each in (before, model))
     drawn = replacements.repair(before.live_sites[0], one)
     left = [*range(4), *range(8, 16)]

@@ -1,6 +1,5 @@
 """Heads compared on planted models, by hand, and on live ones of both tasks, sentence by sentence."""
 
-import argparse
 import math
 from collections import defaultdict
 from types import SimpleNamespace
@@ -11,11 +10,13 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
+from headroom.engines.classification.engine import ClassificationEngine
 from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.engine import engine_for
+from headroom.engines.engine import Engine
 from headroom.engines.gates import Gates
 from headroom.engines.maps import MapBatch
 from headroom.engines.sites import AttentionSite
+from headroom.engines.translation.engine import TranslationEngine
 from headroom.methods.diversity import (
     MEASURES,
     ON_TEXT,
@@ -130,12 +131,12 @@ def live(request, tmp_path):
         toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
         examples = ParallelText(*texts)
         checkpoint = request.getfixturevalue("lively_checkpoint")
-        given = argparse.Namespace(checkpoint=str(checkpoint), vocabulary=str(toy.data), device="cpu")
+        engine: Engine = TranslationEngine(vocabulary=toy.data, corpus=toy.corpus, device="cpu")
     else:
         examples = toy_text(examples=12)
-        given = argparse.Namespace(checkpoint=str(write_encoder(tmp_path / "model", request.param)), device="cpu")
-    engine = engine_for("translation" if request.param == "translation" else "classification")(given)
-    model = engine.load(given.checkpoint, maps=True)
+        checkpoint = write_encoder(tmp_path / "model", request.param)
+        engine = ClassificationEngine(corpus=tmp_path, device="cpu")
+    model = engine.load(str(checkpoint), maps=True)
     return SimpleNamespace(model=model, batches=lambda size: engine.example_batches(model, examples, size))
 
 

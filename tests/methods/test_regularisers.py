@@ -7,7 +7,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.engines.head_model import remove_heads
+from headroom.engines.removal import remove_heads
 from headroom.methods.regularisers import regulariser
 from headroom.settings.arms import (
     DisagreementOutputArm,

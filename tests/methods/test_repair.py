@@ -10,7 +10,6 @@ from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.gates import Addition
-from headroom.engines.head_model import realise
 from headroom.engines.sites import AttentionSite
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.repair import calibrated, measured_moments, moments_of, prediction, repaired
@@ -273,7 +272,7 @@ def test_a_repaired_model_is_the_same_masked_sliced_and_loaded(case, kind, tmp_p
         expected = masked.logits(batch)
     with masked.gates.masked(one.removed):
         assert (masked.logits(batch) - expected).abs().max() > 1e-3
-    realise(sliced, one, replacements)
+    sliced.realise(one, replacements)
     sliced.save(tmp_path / "sliced")
     reloaded = load(tmp_path / "sliced")
     for model in (sliced, reloaded):

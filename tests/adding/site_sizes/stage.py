@@ -7,7 +7,8 @@ from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.functions import SiteSizesSettings
 
 

@@ -11,7 +11,7 @@ from headroom.engines.classification.first_position import read_at_first_positio
 from headroom.engines.classification.judging import LabelledSet
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.plain_states import PlainStates
-from headroom.engines.head_model import fold
+from headroom.engines.removal import fold
 from headroom.methods.judging import Judge
 from known_replacements import drawn_replacements
 from toy_encoder import ATTENTIONS, toy_text, write_encoder

@@ -7,7 +7,7 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.self_attentive import redundancy
 from headroom.engines.classification.sites import attention_maps, find_sites
-from headroom.engines.head_model import remove_heads
+from headroom.engines.removal import remove_heads
 from toy_encoder import toy_model
 from toy_self_attentive import HOPS, INPUTS, STATES, self_attentive_configuration, write_self_attentive
 

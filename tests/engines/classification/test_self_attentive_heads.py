@@ -12,7 +12,7 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.sites import attention_maps, find_sites, longest_input
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import fold, remove_heads
+from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 from known_replacements import FORMS, drawn_replacements, of_every_form

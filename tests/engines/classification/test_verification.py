@@ -6,7 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.classification.model import check_interventions
 from headroom.engines.classification.sites import find_sites
-from headroom.engines.head_model import remove_heads
+from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from toy_encoder import toy_configuration, toy_model
 

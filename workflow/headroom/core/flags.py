@@ -60,7 +60,7 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
 
     Args:
         given: The parsed command line.
-        section: The section's name.
+        section: The section's name; one without flags has its defaults.
         model: The model of the section, or the union of its variants.
 
     Raises:
@@ -68,7 +68,7 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
     """
     own = {name: value for name, value in vars(given).items() if name.startswith(f"{section}.")}
     values = {
-        **given.settings.get(section, {}),
+        **vars(given).get("settings", {}).get(section, {}),
         **{name.split(".", 1)[1]: _value(text) for name, text in own.items()},
     }
     tag, variant = _variant(model, values)

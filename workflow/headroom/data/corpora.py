@@ -6,10 +6,11 @@ written last: a corpus without it is incomplete.
 
 import json
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256, write_lines
@@ -39,18 +40,23 @@ class Request:
     relations: tuple[str, ...] = ()
 
 
-class Text(Protocol):
+class Text(ABC):
     """Text of any kind, example by example."""
 
-    def __len__(self) -> int: ...
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of examples."""
 
     @property
+    @abstractmethod
     def inputs(self) -> Sequence[Hashable]:
         """The model input of each example."""
 
+    @abstractmethod
     def every_second(self, start: int) -> Self:
         """Return the examples number start, start + 2, ... (counted from 0)."""
 
+    @abstractmethod
     def files(self, name: str) -> dict[str, list[str]]:
         """Return the lines of the files of a set of this name."""
 

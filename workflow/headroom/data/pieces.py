@@ -1,9 +1,9 @@
 """Sentences to subword pieces and back: SentencePiece models. No torch."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import sentencepiece
 
@@ -14,16 +14,18 @@ from headroom.settings.parallel import VocabularySettings
 _TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
 
 
-class Subwords(Protocol):
+class Subwords(ABC):
     """Encoder and decoder of the sentences of one language.
 
     Any white space counts as a space, including U+0085 and U+2028, which programs that read lines or tokens
     of encoded text would otherwise treat as separators.
     """
 
+    @abstractmethod
     def encode(self, sentence: str) -> list[str]:
         """Return the pieces of a sentence."""
 
+    @abstractmethod
     def decode(self, pieces: Sequence[str]) -> str:
         """Return the plain text of pieces."""
 

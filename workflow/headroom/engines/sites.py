@@ -1,6 +1,6 @@
 """Attention sites of a model: z, the projections around it, and the device."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,18 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 
 torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; trainings may choose TF32
+
+
+class EmptyAttention(nn.Module):
+    """A site without heads, which returns the bias of its output projection."""
+
+    def __init__(self, bias: Tensor) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(bias.detach().clone())
+
+    def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return the bias at every position of `query` (..., D), and no attention weights."""
+        return self.bias.expand(query.shape), None
 
 
 @dataclass
@@ -27,7 +39,8 @@ class AttentionSite:
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
         head_counts: Attributes of the attention module with the number of heads.
         head_widths: Attributes of the attention module with the width of all heads together.
-        kept: The remaining heads, counted from 1 and in order; by default all.
+        kept: The remaining heads, counted from 1 and in order.
+        empty: Makes the module of the site without heads, from the bias of its output projection.
     """
 
     site: Site
@@ -38,6 +51,7 @@ class AttentionSite:
     head_counts: tuple[str, ...]
     head_widths: tuple[str, ...]
     kept: tuple[int, ...]
+    empty: Callable[[Tensor], nn.Module] = EmptyAttention
 
     @property
     def attention(self) -> nn.Module:

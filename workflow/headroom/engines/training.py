@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -29,7 +30,7 @@ _OURS = re.compile(
 """Files of trainings in their working directories, including temporary files of killed trainings."""
 
 
-class Training(Protocol):
+class Training(ABC):
     """The training of one run by an engine. It is pickled for parallel processes.
 
     Attributes:
@@ -61,18 +62,23 @@ class Training(Protocol):
         """Shares of the first epoch after which a model is kept; empty if training begins later."""
         return tuple(self.training.early_checkpoints) if self.first == 1 else ()
 
+    @abstractmethod
     def check(self) -> None:
         """Raise HeadroomError, before any work, if settings, data and machine are incompatible."""
 
+    @abstractmethod
     def fingerprint(self) -> Mapping[str, Any]:
         """Return everything except the code that determines the weights, as JSON."""
 
+    @abstractmethod
     def signature(self, arm: str) -> str:
         """Return the signature of the table of epochs, for an arm's name."""
 
+    @abstractmethod
     def train(self, *, epochs: int, work: Path, notify: Notify) -> Any:
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""
 
+    @abstractmethod
     def files(self, epoch: float) -> Sequence[str]:
         """Return the names, within `work`, of the files of the model of an epoch, or of a share of the first one."""
 

@@ -16,7 +16,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES, Head, Site, all_heads
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.importance import AblationSettings
 
 if TYPE_CHECKING:

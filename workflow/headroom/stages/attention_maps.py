@@ -10,7 +10,8 @@ from headroom.core import tables
 from headroom.core.command import epoch_of
 from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 
 logger = logging.getLogger("headroom.stages.attention_maps")
 

@@ -16,7 +16,8 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.base import SamplingSettings
 from headroom.settings.functions import AttentionStatsSettings
 

@@ -13,7 +13,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, criterion, criterion_scores, family_of
 from headroom.methods.orders import (
     CONTROLS,

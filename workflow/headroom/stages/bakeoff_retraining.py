@@ -24,7 +24,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import followed
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.orders import control_orders, least_important_first, read_compared, removed_first
 from headroom.settings.base import Settings
 from headroom.settings.gates import GateTrainingSettings

@@ -9,7 +9,8 @@ from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, family, family_names, score_rows
 from headroom.methods.passes import counted
 from headroom.settings.pruning import BakeoffSettings

@@ -8,7 +8,8 @@ from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.progress import followed
 from headroom.core.statistics import interval
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:

@@ -17,7 +17,8 @@ from headroom.core.files import write_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import followed
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.orders import read_scores
 from headroom.settings.gates import GateSettings
 from headroom.settings.pruning import MainSettings

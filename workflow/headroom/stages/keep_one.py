@@ -14,7 +14,8 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.importance import KeepOneSettings
 
 if TYPE_CHECKING:

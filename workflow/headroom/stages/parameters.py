@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

@@ -11,7 +11,8 @@ from headroom.core import tables
 from headroom.core.command import epoch_of, leading_columns
 from headroom.core.errors import HeadroomError
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site

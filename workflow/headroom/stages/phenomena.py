@@ -15,7 +15,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.base import SamplingSettings
 from headroom.settings.functions import PhenomenaSettings
 

@@ -15,7 +15,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention, add_replacement, add_shards
 from headroom.core.progress import followed
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
 from headroom.methods.orders import (
     Order,

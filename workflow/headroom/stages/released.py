@@ -9,7 +9,7 @@ from typing import Any
 
 from headroom.core.command import stage_parser
 from headroom.core.flags import add_settings, settings_from
-from headroom.engines.engine import add_task, chosen_task
+from headroom.engines.command import add_task, chosen_task
 from headroom.settings.models import ReleasedClassifier, ReleasedModel
 
 _log = logging.getLogger("headroom.stages.released")

@@ -15,7 +15,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES
 from headroom.core.progress import followed
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.settings.importance import RelevanceSettings
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.settings.pruning import MainSettings, RemovalSettings
 
@@ -44,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     import torch
 
-    from headroom.engines.head_model import realise
     from headroom.methods.repair import CALIBRATION_SET, calibrated_on
 
     settings = settings_from(given, "removal", RemovalSettings)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     intervention = Intervention(chosen_heads(given, full, settings.share), repair=settings.repair)
     replacements = None if settings.repair == "none" else calibrated_on(engine, full)
     sliced = engine.load(given.checkpoint)
-    realise(sliced, intervention, replacements)
+    sliced.realise(intervention, replacements)
     sliced.save(given.sliced)
     checks = compare(full, intervention, engine.load(given.sliced), judged, replacements)
     logger.info("removed %d heads; outputs identical: %s", len(intervention.removed), bool(checks["identical_outputs"]))

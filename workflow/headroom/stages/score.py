@@ -16,7 +16,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.progress import followed
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.criteria import (
     Criterion,
     Score,

@@ -11,7 +11,8 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.progress import followed
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
 from headroom.methods.criteria import NORMALISATIONS, Scores, normalised_by_layer, scored
 from headroom.settings.importance import ScoreSettings
 

@@ -13,7 +13,8 @@ from headroom.core.command import epoch_of
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, Workload, given_engine, model_parser
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine, Workload
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import THREADS, interleaved, quartiles, ratio_summary
 from headroom.settings.evaluation import TimingSettings

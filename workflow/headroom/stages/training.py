@@ -14,7 +14,7 @@ from headroom.core.command import add_run, add_until, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
-from headroom.engines.engine import add_task, chosen_task
+from headroom.engines.command import add_task, chosen_task
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 

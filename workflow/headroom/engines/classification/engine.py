@@ -6,26 +6,28 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from headroom.core.command import add_checkpoints
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
-from headroom.engines.engine import Engine, Outcome
+from headroom.engines.engine import Engine, Outcome, Workload
 from headroom.settings.base import SamplingSettings
 from headroom.settings.evaluation import LabellingSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from headroom.engines.classification.judging import LabelledSet
     from headroom.engines.classification.model import Batch, ClassificationModel
+    from headroom.engines.maps import MapBatch
 
 
 class ClassificationEngine(Engine):
     """Classifiers on labelled text."""
 
     loss = "cross-entropy"  # of an example's label
-    training_text = "train.tsv"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -39,16 +41,50 @@ class ClassificationEngine(Engine):
         add_settings(parser, labelling=LabellingSettings)
         add_settings(parser, sampling=SamplingSettings)
 
+    def __init__(
+        self,
+        *,
+        corpus: Path | str,
+        device: str = "auto",
+        labelling: LabellingSettings | None = None,
+        sampling: SamplingSettings | None = None,
+        labels_of: Path | str | None = None,
+    ) -> None:
+        """Name the data and how answers are computed.
+
+        Args:
+            corpus: Directory with `<set>.tsv`: sentence(s) and label.
+            device: `auto`, `cpu` or `cuda`.
+            labelling: Metrics and batches; None for the defaults, as of `sampling`.
+            sampling: Number of resamples.
+            labels_of: A classifier whose labels the corpus may have if it declares none itself.
+        """
+        self.corpus = Path(corpus)
+        self.device = device
+        self.labelling = labelling or LabellingSettings()
+        self.sampling = sampling or SamplingSettings()
+        self._labels_of = labels_of
+
+    @classmethod
+    def from_flags(cls, given: argparse.Namespace) -> Self:
+        """Return the engine of a parsed command line."""
+        return cls(
+            corpus=given.corpus,
+            device=given.device,
+            labelling=settings_from(given, "labelling", LabellingSettings),
+            sampling=settings_from(given, "sampling", SamplingSettings),
+            labels_of=given.checkpoints[0] if "checkpoints" in given else given.checkpoint,
+        )
+
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> ClassificationModel:
         """Load a classifier; with `maps` one that computes attention step by step."""
         with without_collection():
             from headroom.engines.classification.model import ClassificationModel
-        attention = "eager" if maps else "sdpa"
-        return ClassificationModel.load(checkpoint, self.given.device, attention, fresh=fresh)
+        return ClassificationModel.load(checkpoint, self.device, "eager" if maps else "sdpa", fresh=fresh)
 
     def examples(self, name: str, limit: int | None = None) -> LabelledText:
         """Read a set's examples; raise for labels that neither the corpus nor the model declares."""
-        text = read_labelled(Path(self.given.corpus) / f"{name}.tsv", self._declared())
+        text = read_labelled(self.corpus / f"{name}.tsv", self._declared())
         return text.taken(range(min(limit, len(text)))) if limit else text
 
     def sentences(self, examples: LabelledText) -> Sequence[str]:
@@ -63,32 +99,55 @@ class ClassificationEngine(Engine):
         """Read a set's examples, evaluated by the given metrics, or those of the corpus, or accuracy."""
         with without_collection():
             from headroom.engines.classification.judging import LabelledSet
-        settings = settings_from(self.given, "labelling", LabellingSettings)
         known = self._record() or {"metrics": ["accuracy"]}
         return LabelledSet(
             name=name,
             text=self.examples(name, limit),
-            metrics=settings.metrics or tuple(known["metrics"]),
-            examples_at_once=settings.examples_at_once,
-            resamples=settings_from(self.given, "sampling", SamplingSettings).resamples,
+            metrics=self.labelling.metrics or tuple(known["metrics"]),
+            examples_at_once=self.labelling.examples_at_once,
+            resamples=self.sampling.resamples,
         )
 
     def final(self, judged: LabelledSet, model: ClassificationModel) -> tuple[Outcome, str, Callable[[str], str]]:
         """Label every example with the likeliest class."""
         return judged.judge(model), "argmax", judged.signature
 
+    def example_batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[MapBatch]:
+        """Return examples in batches that show the maps of every site."""
+        from headroom.engines.classification.observing import example_batches
+
+        return example_batches(model, examples, size)
+
+    def sentence_batches(self, model: ClassificationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return single sentences in batches that show the maps, with the positions of their pieces."""
+        from headroom.engines.classification.observing import sentence_batches
+
+        return sentence_batches(model, sentences, size)
+
+    def frequencies(self, model: ClassificationModel) -> Tensor | None:
+        """Return the frequency of each piece in the training text, (V,); None without text."""
+        from headroom.engines.classification.observing import frequencies
+
+        return frequencies(model, self.corpus / "train.tsv")
+
+    def workload(self, model: ClassificationModel, examples: LabelledText, size: int) -> Workload:
+        """Return a batch of the set's middle lengths, to be timed."""
+        from headroom.engines.classification.timing import workload
+
+        return workload(model, examples, size)
+
     def _record(self) -> dict[str, list[str]] | None:
         """Return labels and metrics of the corpus; None for a directory with only TSV files."""
-        corpus = Path(self.given.corpus)
-        return read_labelled_record(corpus) if (corpus / "corpus.json").is_file() else None
+        return read_labelled_record(self.corpus) if (self.corpus / "corpus.json").is_file() else None
 
     def _declared(self) -> list[str] | None:
-        """Return the labels that the corpus declares, else those of the first checkpoint, if it can be read."""
+        """Return the labels that the corpus declares, else those of the classifier named, if it can be read."""
         if known := self._record():
             return list(known["labels"])
-        checkpoint = self.given.checkpoints[0] if "checkpoints" in self.given else self.given.checkpoint
+        if self._labels_of is None:
+            return None
         try:
-            return list(json.loads(Path(checkpoint, "config.json").read_bytes())["id2label"].values())
+            return list(json.loads(Path(self._labels_of, "config.json").read_bytes())["id2label"].values())
         except (OSError, ValueError, KeyError, AttributeError):
             return None  # loading the model reports the error
 

@@ -31,8 +31,9 @@ from headroom.engines.classification.sites import (
     real_positions,
 )
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, remove_heads, seeded, taken
+from headroom.engines.head_model import HeadModel, seeded, taken
 from headroom.engines.maps import MapObserver
+from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
 _SHARE = 0.01

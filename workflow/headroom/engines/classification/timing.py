@@ -10,13 +10,13 @@ from torch.nn.utils.rnn import PackedSequence
 
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import Batch, ClassificationModel
-from headroom.engines.engine import middle
+from headroom.engines.engine import Workload, middle
 
 PARTS = ("model",)
 
 
 @dataclass(frozen=True)
-class ClassificationWorkload:
+class ClassificationWorkload(Workload):
     """One batch of an evaluation set, labelled by the whole model."""
 
     batch: Batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from headroom.core.command import add_translation_model
 from headroom.core.errors import HeadroomError
@@ -13,11 +13,14 @@ from headroom.core.files import read_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import Engine, Outcome
+from headroom.engines.engine import Engine, Outcome, Workload
 from headroom.settings.base import SamplingSettings
 from headroom.settings.evaluation import DecodingSettings, EvaluationSettings
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.maps import MapBatch
     from headroom.engines.translation.batches import Batch
     from headroom.engines.translation.judging import TranslatedSet
     from headroom.engines.translation.model import TranslationModel
@@ -27,7 +30,6 @@ class TranslationEngine(Engine):
     """Transformers of fairseq on parallel text."""
 
     loss = "token-sum"  # summed over the pieces of an example's reference
-    training_text = "train.source"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -42,15 +44,54 @@ class TranslationEngine(Engine):
         add_settings(parser, decoding=DecodingSettings)
         add_settings(parser, sampling=SamplingSettings)
 
+    def __init__(
+        self,
+        *,
+        vocabulary: Path | str,
+        corpus: Path | str,
+        device: str = "auto",
+        decoding: DecodingSettings | None = None,
+        evaluation: EvaluationSettings | None = None,
+        sampling: SamplingSettings | None = None,
+    ) -> None:
+        """Name the data and how answers are computed.
+
+        Args:
+            vocabulary: Directory with sentencepiece.model (or byte-pair codes) and both dictionaries.
+            corpus: Directory with `<set>.source` and `<set>.target`.
+            device: `auto`, `cpu` or `cuda`.
+            decoding: Search in sweeps; None for the defaults, as of the others.
+            evaluation: Search for final scores.
+            sampling: Number of resamples.
+        """
+        self.vocabulary = str(vocabulary)
+        self.corpus = Path(corpus)
+        self.device = device
+        self.decoding = decoding or DecodingSettings()
+        self.evaluation = evaluation or EvaluationSettings()
+        self.sampling = sampling or SamplingSettings()
+
+    @classmethod
+    def from_flags(cls, given: argparse.Namespace) -> Self:
+        """Return the engine of a parsed command line."""
+        return cls(
+            vocabulary=given.vocabulary,
+            corpus=given.corpus,
+            device=given.device,
+            decoding=settings_from(given, "decoding", DecodingSettings),
+            evaluation=settings_from(given, "evaluation", EvaluationSettings),
+            sampling=settings_from(given, "sampling", SamplingSettings),
+        )
+
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> TranslationModel:  # noqa: ARG002
         """Load a checkpoint with the vocabulary given; every model of fairseq can show attention weights."""
         with without_collection():
             from headroom.engines.translation.model import TranslationModel
-        return TranslationModel.load(checkpoint, self.given.vocabulary, self.given.device, fresh=fresh)
+        return TranslationModel.load(checkpoint, self.vocabulary, self.device, fresh=fresh)
 
     def examples(self, name: str, limit: int | None = None) -> ParallelText:
         """Read a set's sentence pairs."""
-        return read_pairs(self.given.corpus, name, limit)
+        return read_pairs(self.corpus, name, limit)
 
     def sentences(self, examples: ParallelText) -> Sequence[str]:
         """Return the sources."""
@@ -64,14 +105,36 @@ class TranslationEngine(Engine):
         """Read a set's sources and references."""
         with without_collection():
             from headroom.engines.translation.judging import TranslatedSet
-        settings_from(self.given, "evaluation", EvaluationSettings)  # wrong values are reported before text is read
-        decoding = settings_from(self.given, "decoding", DecodingSettings)
-        resamples = settings_from(self.given, "sampling", SamplingSettings).resamples
-        return TranslatedSet(name=name, pairs=self.examples(name, limit), settings=decoding, resamples=resamples)
+        pairs = self.examples(name, limit)
+        return TranslatedSet(name=name, pairs=pairs, settings=self.decoding, resamples=self.sampling.resamples)
 
     def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
         """Translate with a beam."""
-        return judged.judge_with_beam(model, settings_from(self.given, "evaluation", EvaluationSettings))
+        return judged.judge_with_beam(model, self.evaluation)
+
+    def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
+        """Return sentence pairs in batches that show the maps of every site, teacher-forced."""
+        from headroom.engines.translation.observing import example_batches
+
+        return example_batches(model, examples, size)
+
+    def sentence_batches(self, model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return sentences in batches that show the maps of the encoder, with the positions of their pieces."""
+        from headroom.engines.translation.observing import sentence_batches
+
+        return sentence_batches(model, sentences, size)
+
+    def frequencies(self, model: TranslationModel) -> Tensor | None:
+        """Return the frequency of each source piece in the training text, (V,); None without text."""
+        from headroom.engines.translation.observing import frequencies
+
+        return frequencies(model, self.corpus / "train.source")
+
+    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> Workload:
+        """Return a batch of the set's middle lengths, to be timed."""
+        from headroom.engines.translation.timing import workload
+
+        return workload(model, examples, size)
 
 
 ENGINE = TranslationEngine

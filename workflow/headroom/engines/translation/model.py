@@ -11,8 +11,9 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.head_model import HeadModel, seeded
 from headroom.engines.maps import MapObserver
+from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 from headroom.engines.translation.attention import fuse
 from headroom.engines.translation.batches import (

@@ -9,10 +9,18 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.maps import MapObserver, hooked
-from headroom.engines.sites import AttentionSite
+from headroom.engines.sites import AttentionSite, EmptyAttention
 from headroom.engines.translation.attention import fuse
 
 _TAG = "headroom_site"
+
+
+class EmptyAttentionWithCache(EmptyAttention):
+    """A site without heads, whose cache decoder layers may request."""
+
+    def _get_input_buffer(self, _: Any) -> dict[str, Any]:
+        """Return an empty cache: fairseq's decoder layers request it from every self-attention."""
+        return {}
 
 
 def find_sites(model: Any) -> list[AttentionSite]:
@@ -37,6 +45,7 @@ def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSit
             head_counts=("num_heads",),
             head_widths=("embed_dim",),
             kept=tuple(range(1, heads + 1)),
+            empty=EmptyAttentionWithCache,
         )
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import middle
+from headroom.engines.engine import Workload, middle
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.model import TranslationModel
 
@@ -16,7 +16,7 @@ PARTS = ("encoder", "decoder", "generation")
 
 
 @dataclass(frozen=True)
-class TranslationWorkload:
+class TranslationWorkload(Workload):
     """One batch of an evaluation set, run through a part of a model."""
 
     batch: Batch

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.head_model import remove_heads
 from headroom.engines.processes import own_seed, process_count, this_process
+from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from headroom.engines.training import check_precision
 from headroom.engines.translation import fairseq as _engine  # noqa: F401 (imports fairseq quietly)
