@@ -12,13 +12,13 @@ from pathlib import Path
 import torch
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
-from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.engines.fairseq.judging import TranslatedSet
+from headroom.engines.fairseq.model import TranslationModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.evaluation import DecodingSettings
+from headroom.settings.answers import DecodingSettings
 
 
 def main() -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from headroom.engines.fairseq.arms import training
+from headroom.engines.fairseq.sites import site_of
+from headroom.engines.fairseq.trainer import build_trainer, configuration
 from headroom.engines.sites import gradient_norm
-from headroom.engines.translation.sites import site_of
-from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.methods.translation_arms import training
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import ModelSettings, TrainingSettings
 

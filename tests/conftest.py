@@ -7,7 +7,7 @@ import missing_software
 import pytest
 import torch
 from headroom.core.files import read_lines
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.model import TranslationModel
 from made_once import made_once, report_once
 from toy_fairseq import write_data
 from toy_run import ToyRun, spread, write_run

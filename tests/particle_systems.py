@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.methods.particles import rewritten
+from headroom.engines.repulsion.particles import rewritten
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from torch import Tensor
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from headroom.core.heads import Head
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
 from toy_encoder import WORDS, write_encoder
 
 MARKED = "not"

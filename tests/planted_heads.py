@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from headroom.core.heads import Head
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
 from toy_encoder import WORDS, write_encoder
 
 KINDS = {

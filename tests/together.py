@@ -41,7 +41,7 @@ class Translation:
         return replace(self, dropout=0.2)
 
     def arguments(self, arm: list[str], processes: int = 1) -> list[str]:
-        from headroom.engines.translation.trainer import fairseq_arguments
+        from headroom.engines.fairseq.trainer import fairseq_arguments
 
         drop = {"dropout": self.dropout, "attention_dropout": self.dropout / 2}
         model = ModelSettings(encoder_layers=2, decoder_layers=2, heads=2, width=16, feed_forward=16, **drop)
@@ -51,8 +51,8 @@ class Translation:
 
     def run(self, work: Path, *, arm: Arm, seed: int = 1, notify: Any = lambda _: None, stop: bool = False) -> None:
         """Train one model, as one of so many processes as there are; `stop` after the first epoch."""
-        from headroom.engines.translation import training
-        from headroom.methods.translation_arms import arm_arguments
+        from headroom.engines.fairseq import training
+        from headroom.engines.fairseq.arms import arm_arguments
 
         arguments = self.arguments(arm_arguments(arm, seed), process_count())
         epochs = 1 if stop else 2
@@ -61,13 +61,13 @@ class Translation:
             raise StoppedError
 
     def weights(self, work: Path, epoch: float = 2) -> dict[str, Any]:
-        from headroom.engines.translation.checkpoint import load_state
+        from headroom.engines.fairseq.checkpoint import load_state
 
         return load_state(work / f"epoch{epoch}.pt")["model"]
 
     def forbid_writing(self) -> None:
         """Let every attempt to write a file in this process fail."""
-        from headroom.engines.translation import checkpoint, training
+        from headroom.engines.fairseq import checkpoint, training
 
         for module in (training, checkpoint):
             module.atomic_path = refuse  # type: ignore[attr-defined]
@@ -91,8 +91,8 @@ class Classification:
 
     def run(self, work: Path, *, arm: Arm, seed: int = 1, notify: Any = lambda _: None, stop: bool = False) -> None:
         """Train one classifier, as one of so many processes as there are; `stop` before the tenth update."""
-        from headroom.engines.classification import trainer, training
-        from headroom.methods.classification_arms import changes_of
+        from headroom.engines.hub.classifier import trainer, training
+        from headroom.engines.hub.classifier.arms import changes_of
         from toy_fine_tuning import examples
         from transformers import TrainerCallback
 
@@ -119,7 +119,7 @@ class Classification:
 
     def forbid_writing(self) -> None:
         """Let attempts to write models, records and marks fail in this process; its generators' state is its own."""
-        from headroom.engines.classification import records, training
+        from headroom.engines.hub.classifier import records, training
 
         for name in ("keep_model", "mark_whole", "write_record"):
             setattr(records, name, refuse)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 import torch
-from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.engines.fairseq import library as _engine  # noqa: F401
 
 from fairseq import options, tasks  # isort: skip
 from fairseq.data import Dictionary, indexed_dataset  # isort: skip

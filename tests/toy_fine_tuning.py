@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 from headroom.data.labelled import LabelledText, write_labelled_corpus
-from headroom.engines.classification.encoder import StartingPoint, new_encoder, write_encoder
+from headroom.engines.hub.classifier.encoder import StartingPoint, new_encoder, write_encoder
 from headroom.settings.models import NewEncoder
 
 LABELS = ["neutral", "bad", "good"]

@@ -14,7 +14,7 @@ import torch
 from headroom.data.parallel import ParallelText
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import MosesPieces
-from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus
 from subword_nmt.learn_bpe import learn_bpe

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from headroom.stages import acquire, training, vocabulary
+from headroom.experiments.training import stage as training
+from headroom.preparation import acquire, vocabulary
 from torch import nn
 
 SHAPE = [

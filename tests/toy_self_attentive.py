@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from headroom.engines.classification.self_attentive import SelfAttentiveConfig
+from headroom.engines.hub.self_attentive import SelfAttentiveConfig
 from toy_encoder import toy_model, toy_tokenizer
 
 HOPS, STATES, ATTENTION, UNITS = 4, 6, 5, 7

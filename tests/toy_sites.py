@@ -5,12 +5,12 @@ from functools import cache
 
 import torch
 from headroom.core.heads import Site
-from headroom.engines.classification import sites as encoder_maps
-from headroom.engines.classification.sites import find_sites as find_encoder_sites
+from headroom.engines.fairseq import sites as fairseq_maps
+from headroom.engines.fairseq.sites import find_sites as find_fairseq_sites
+from headroom.engines.hub import sites as encoder_maps
+from headroom.engines.hub.sites import find_sites as find_encoder_sites
+from headroom.engines.repulsion.regularisers import regulariser
 from headroom.engines.sites import AttentionSite
-from headroom.engines.translation import sites as fairseq_maps
-from headroom.engines.translation.sites import find_sites as find_fairseq_sites
-from headroom.methods.regularisers import regulariser
 from torch import nn
 from toy_encoder import toy_configuration, toy_model
 from toy_fairseq import batch, make_trainer

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification import records
-from headroom.engines.classification import training as fine_tuning
-from headroom.engines.classification.trainer import Task
+from headroom.engines.hub.classifier import records
+from headroom.engines.hub.classifier import training as fine_tuning
+from headroom.engines.hub.classifier.trainer import Task
 from headroom.engines.training import EpochRecord, Progress
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 from safetensors.torch import load_file
@@ -55,25 +55,25 @@ class Translation:
     def arguments(
         self, *, seed: int = 1, model: ModelSettings = SHAPE, device: str = "cpu", **changes: Any
     ) -> list[str]:
-        from headroom.engines.translation.trainer import fairseq_arguments
+        from headroom.engines.fairseq.trainer import fairseq_arguments
 
         settings = TrainingSettings(**{**TRAINING.model_dump(), **changes})
         arm = ["--optimizer", "adam"]
         return fairseq_arguments(data=self.data, model=model, training=settings, seed=seed, device=device, arm=arm)
 
     def run(self, work: Path, *, until: int = 3, notify: Notify = lambda _: None, **changes: Any) -> list[EpochRecord]:
-        from headroom.engines.translation import training
+        from headroom.engines.fairseq import training
 
         early = changes.get("early_checkpoints", ())
         return training.train(arguments=self.arguments(**changes), epochs=until, work=work, notify=notify, early=early)
 
     def weights(self, work: Path, epoch: float = 3) -> dict[str, torch.Tensor]:
-        from headroom.engines.translation.checkpoint import load_state
+        from headroom.engines.fairseq.checkpoint import load_state
 
         return load_state(work / f"epoch{epoch}.pt")["model"]
 
     def last_whole(self, work: Path, early: tuple[float, ...] = ()) -> int:
-        from headroom.engines.translation.training import last_whole_epoch
+        from headroom.engines.fairseq.training import last_whole_epoch
 
         return last_whole_epoch(work, early=early)
 

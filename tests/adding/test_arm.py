@@ -30,7 +30,7 @@ UPDATE = """def _update(
 
 def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
     project.edit("headroom/settings/arms.py", at=UNION, before=SETTINGS, after=" | FrozenArm")
-    module = "headroom/methods/particles.py"
+    module = "headroom/engines/repulsion/particles.py"
     project.edit(module, at="    GradientArm,\n", before="    FrozenArm,\n")
     chosen = "    if isinstance(arm, FrozenArm):\n        return frozen(gradients)\n"
     project.edit(module, at=UPDATE, before=FUNCTION, after=chosen)

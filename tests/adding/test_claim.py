@@ -1,7 +1,7 @@
 """A claim is a rule and an entry: it is decided, and the report shows it."""
 
 import pytest
-from headroom.stages import parameters
+from headroom.experiments.parameters import stage as parameters
 
 pytestmark = pytest.mark.long
 
@@ -29,9 +29,9 @@ ENTRY = """
 
 
 def test_a_claim_is_a_rule_and_an_entry(project, toy):
-    project.edit("headroom/claims/removal.py", end=RULE)
+    project.edit("headroom/experiments/removal/claims.py", end=RULE)
     project.edit("headroom/claims/papers/michel.yaml", end=ENTRY)
-    assert project.touched() == {"headroom/claims/removal.py", "headroom/claims/papers/michel.yaml"}
+    assert project.touched() == {"headroom/experiments/removal/claims.py", "headroom/claims/papers/michel.yaml"}
 
     table = project.root / "parameters" / "translation.baseline.seed1.csv"
     table.parent.mkdir()

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from headroom.core import tables
+from headroom.experiments.pruning.table import PRUNING
+from headroom.experiments.scores.table import SCORES
 
 pytestmark = pytest.mark.long
 
@@ -44,12 +45,12 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
         *("--criteria", *criteria, "--main", "column-norm", "--output", curves),
     )
 
-    rows = tables.SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw'")
+    rows = SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw'")
     weights = torch.load(toy.checkpoints[-1], weights_only=True)["model"]
     columns = weights["decoder.layers.1.encoder_attn.out_proj.weight"][:, 4:8]  # of the second of 4 heads, 16 wide
     a2 = rows.query("kind == 'A' and layer == 2")
     assert a2["value"].tolist()[1] == pytest.approx(float(columns.norm()), rel=1e-6)
     ordered = rows.sort_values("value")
     least = [f"{kind}{layer:.0f}:{head:.0f}" for kind, layer, head in ordered[["kind", "layer", "head"]].to_numpy()]
-    points = tables.PRUNING.read(curves).query("order == 'column-norm' and heads_removed == 12")
+    points = PRUNING.read(curves).query("order == 'column-norm' and heads_removed == 12")
     assert {frozenset(removed.split()) for removed in points["removed"]} >= {frozenset(least[:12])}

@@ -1,11 +1,12 @@
-"""A new engine is a folder: every stage that loads a model then accepts it by `--task`."""
+"""A new engine is a folder: every stage that loads a model then accepts it by `--engine`."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 from headroom.core.files import write_lines
-from headroom.stages import parameters, scores
+from headroom.experiments.parameters import stage as parameters
+from headroom.experiments.scores import stage as scores
 from toy_encoder import toy_text, write_encoder
 
 pytestmark = pytest.mark.long
@@ -26,19 +27,19 @@ def classifier(tmp_path_factory):
 
 def test_an_engine_is_a_folder(project, classifier, tmp_path):
     engines = project.root / "workflow" / "headroom" / "engines"
-    shutil.copytree(engines / "classification", engines / "sentiment")
-    for path in (engines / "sentiment").glob("*.py"):
-        path.write_text(path.read_text().replace("engines.classification", "engines.sentiment"))
-    assert project.touched() == {"headroom/engines/sentiment"}
+    shutil.copytree(engines / "hub" / "classifier", engines / "hub" / "sentiment")
+    for path in (engines / "hub" / "sentiment").glob("*.py"):
+        path.write_text(path.read_text().replace("hub.classifier", "hub.sentiment"))
+    assert project.touched() == {"headroom/engines/hub/sentiment"}
 
     model = [str(classifier / "epoch1"), "--corpus", str(classifier), "--device", "cpu"]
     mine, other = (str(tmp_path / f"{name}.csv") for name in ("sentiment", "classification"))
     for stage, flags in ((parameters, ["--checkpoint", *model]), (scores, ["--checkpoints", *model])):
-        stage.main(["--task", "classification", *flags, "--output", other])
-        project.headroom(stage.__name__.rpartition(".")[2], "--task", "sentiment", *flags, "--output", mine)
+        stage.main(["--engine", "classifier", *flags, "--output", other])
+        project.headroom(stage.__name__.rpartition(".")[2], "--engine", "sentiment", *flags, "--output", mine)
         assert Path(mine).read_bytes() == Path(other).read_bytes()
 
     asked = f"{SOURCES}('parameters', engine='sentiment'))"
     files = project.run("env", "PYTHONPATH=workflow", "python", "-c", asked).output.split()
-    assert "workflow/headroom/engines/sentiment/model.py" in files
-    assert not [file for file in files if "/engines/classification/" in file]
+    assert "workflow/headroom/engines/hub/sentiment/model.py" in files
+    assert not [file for file in files if "/hub/classifier/" in file]

@@ -8,51 +8,46 @@ pytestmark = pytest.mark.long
 
 HERE = Path(__file__).parent / "site_sizes"
 FILES = {
-    "headroom/stages/site_sizes.py": "stage.py",
-    "headroom/core/tables/site_sizes.py": "table.py",
-    "headroom/report/templates/prose/site_sizes.md.j2": "prose.md.j2",
-    "headroom/report/sections/site_sizes.py": "section.py",
+    "headroom/experiments/site_sizes/__init__.py": "__init__.py",
+    "headroom/experiments/site_sizes/stage.py": "stage.py",
+    "headroom/experiments/site_sizes/table.py": "table.py",
+    "headroom/experiments/site_sizes/settings.py": "settings.py",
+    "headroom/experiments/site_sizes/prose.md.j2": "prose.md.j2",
+    "headroom/experiments/site_sizes/section.py": "section.py",
     "rules/site_sizes.smk": "rule.smk",
 }
-SETTINGS = '''
-
-class SiteSizesSettings(Settings):
-    """Counting the heads of sites."""
-
-    kinds: tuple[str, ...] = Field(("E", "A", "D"), description="kinds of sites")
-'''
 FIELD = '    site_sizes: SiteSizesSettings = Field(default_factory=SiteSizesSettings, description="heads of sites")\n'
 LINE = '        "site_sizes": "count the heads of every site",\n'
+SECTION = "from headroom.experiments.site_sizes import section as site_sizes\n"
+SETTINGS = "from headroom.experiments.site_sizes.settings import SiteSizesSettings\n"
+TABLE = "from headroom.experiments.site_sizes.table import SITE_SIZES\n"
 LISTED = {
     "headroom/__main__.py": [('    "Which heads matter": {\n', LINE)],
     "headroom/settings/tasks.py": [
-        ("    PhenomenaSettings,\n", "    SiteSizesSettings,\n"),
+        ("from headroom.experiments.update_cost.settings import UpdateCostSettings\n", SETTINGS),
         ('description="final scores")\n', FIELD),
         ('description="labels and metrics")\n', FIELD),
     ],
-    "headroom/core/tables/__init__.py": [
-        ("import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS, PRUNING_REPLACED\n", "@SITE_SIZES\n"),
-        ("ALL = Registry(\n", "    SITE_SIZES,\n"),
-        ("__all__ = [\n", '    "SITE_SIZES",\n'),
+    "headroom/experiments/tables.py": [
+        ("from headroom.experiments.update_cost.table import UPDATE_COST\n", TABLE),
+        ("REGISTRY = Registry(\n", "    SITE_SIZES,\n"),
     ],
     "Snakefile": [('include: "rules/parameters.smk"\n', 'include: "rules/site_sizes.smk"\n')],
     "headroom/report/page.py": [
-        ("    settling,\n    timing,\n", "    site_sizes,\n"),
+        ("from headroom.experiments.training import section as training\n", SECTION),
         ("ORDER = (\n", "    site_sizes,\n"),
     ],
 }
-IMPORTED = "from headroom.core.tables.site_sizes import SITE_SIZES\n"
 PAGES = ["--table", "configuration.md", "--tables", "tables.md"]
 
 
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
     for path, name in FILES.items():
         project.write(path, (HERE / name).read_text())
-    project.edit("headroom/settings/functions.py", end=SETTINGS)
     for path, lines in LISTED.items():
         for at, line in lines:
-            project.edit(path, at=at, after=line.replace("@SITE_SIZES\n", IMPORTED))
-    assert project.touched() == {*FILES, *LISTED, "headroom/settings/functions.py"}
+            project.edit(path, at=at, after=line)
+    assert project.touched() == {*FILES, *LISTED}
 
     assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 

@@ -22,13 +22,13 @@ def section(study: StudyTables) -> Section:
 '''
 IMPORTS = (
     "\nfrom dataclasses import replace\n\nfrom headroom.report import palette, panels\n"
-    "from headroom.report.spec import Figure, Fold, Panel, Section\n"
+    "from headroom.figures.spec import Figure, Fold, Panel, Section\n"
 )
 
 
 def test_a_figure_is_one_file(project, tmp_path):
-    project.edit("headroom/report/sections/timing.py", end=IMPORTS + ADDED)
-    assert project.touched() == {"headroom/report/sections/timing.py"}
+    project.edit("headroom/experiments/timing/section.py", end=IMPORTS + ADDED)
+    assert project.touched() == {"headroom/experiments/timing/section.py"}
     timing = write_example_study(tmp_path / "example", only=("timing",))
     project.headroom("report", "--study", "toy", "--tables", *timing, "--output", "page.html")
     page = (project.root / "page.html").read_text()

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.rows import claim_rows, number_rows
-from headroom.claims.study_tables import TRANSLATION, Ground, StudyTables, TaskDescription
-from headroom.core import tables
-from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.experiments.tables import REGISTRY
 from headroom.report.first_screen import ClaimVerdict, verdicts
+from headroom.study.arms import ArmDescription
+from headroom.study.tables import TRANSLATION, Ground, StudyTables, TaskDescription
 from pandas import DataFrame
 from written_tables import write_rows
 
@@ -47,7 +47,7 @@ def study(
     paths = []
     for name, rows in given.items():
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu", "chance": 0.0}
-        table = tables.ALL.by_name[name]
+        table = REGISTRY.by_name[name]
         filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
     described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy
 from headroom.claims.entries import all_claims, rule_of
-from headroom.claims.study_tables import TABLES, StudyTables
 from headroom.claims.verdict import FAILS
+from headroom.study.tables import TABLES, StudyTables
 from pandas import DataFrame
 
 DRAWS = 100

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import Row, compared, numbers_in, scored, study
 from claims.claim_tables import expect as expect_of
-from headroom.claims.answer import answer
-from headroom.claims.arms import ArmDescription, described
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
-from headroom.claims.head_counts import heads_per_site, sweeps
-from headroom.claims.paired import chosen_alphas
-from headroom.claims.paired import compared as from_table
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.statistics import Estimate, median_of
+from headroom.decisions.answer import answer
+from headroom.experiments.arms.head_counts import heads_per_site, sweeps
+from headroom.experiments.arms.paired import chosen_alphas
+from headroom.experiments.arms.paired import compared as from_table
 from headroom.report.first_screen import ClaimVerdict
+from headroom.study.arms import ArmDescription, described
+from headroom.study.tables import StudyTables
 from pandas import Series
 from scipy.stats import ttest_rel
 

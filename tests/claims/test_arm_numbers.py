@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, curve, scored, study
-from headroom.claims import arm_numbers
-from headroom.claims.arm_numbers import SAME_SEED, TWO_SEEDS
-from headroom.claims.arms import ArmDescription
-from headroom.claims.head_counts import by_number
-from headroom.claims.paired import scores_by_seed
-from headroom.claims.selection import last_arm_curves
-from headroom.claims.study_tables import StudyTables
-from headroom.methods.arm_quantities import curve_area, removable_share
+from headroom.experiments.arms import numbers as arm_numbers
+from headroom.experiments.arms.head_counts import by_number
+from headroom.experiments.arms.numbers import SAME_SEED, TWO_SEEDS
+from headroom.experiments.arms.paired import scores_by_seed
+from headroom.experiments.arms.quantities import curve_area, removable_share
+from headroom.study.arms import ArmDescription
+from headroom.study.selection import last_arm_curves
+from headroom.study.tables import StudyTables
 from pandas import Series
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}

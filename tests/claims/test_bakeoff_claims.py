@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy
 import pytest
 from claims.claim_tables import Row, expect, study, verdict_of
-from headroom.claims.bakeoff import MEDIAN, areas, best_of, is_criterion
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.curves import mean_of_draws
+from headroom.experiments.bakeoff.claims import MEDIAN, areas, best_of, is_criterion
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
-from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
+from headroom.study.tables import StudyTables
 
 
 @pytest.mark.parametrize("claim", all_claims().values(), ids=lambda claim: claim.id)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy
 import pytest
-from headroom.claims.ablation import unchanged_share
 from headroom.claims.verdict import FAILS, above, below
 from headroom.core.curves import area, removable_share, share_kept
 from headroom.core.statistics import (
@@ -19,6 +18,7 @@ from headroom.core.statistics import (
     resampling_weights,
     tail_p,
 )
+from headroom.experiments.ablation.claims import unchanged_share
 from numpy import ndarray
 from pandas import DataFrame
 from scipy.stats import hypergeom, nchypergeom_fisher

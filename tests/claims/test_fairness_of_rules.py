@@ -22,7 +22,7 @@ from headroom.core.statistics import (
     resampling_weights,
     tail_p,
 )
-from headroom.engines.translation.judging import METRICS
+from headroom.engines.fairseq.judging import METRICS
 from headroom.methods.timing import ratio_summary
 from numpy import ndarray
 from translated_curves import quality_of, translated_curve

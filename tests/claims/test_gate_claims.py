@@ -21,9 +21,9 @@ from claims.claim_tables import (
     verdict_of,
 )
 from headroom.claims.entries import all_claims, decide
-from headroom.claims.survival import Survivors, is_of, log_odds
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.heads import Head
+from headroom.experiments.gates.survival import Survivors, is_of, log_odds
 from scipy.stats import ttest_rel
 
 

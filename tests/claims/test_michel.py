@@ -16,14 +16,14 @@ from claims.claim_tables import (
     study,
     verdict_of,
 )
-from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
-from headroom.claims.preconditions import new_heads
-from headroom.claims.study_tables import Ground, StudyTables, TaskDescription
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Estimate
 from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
+from headroom.experiments.preconditions import new_heads
+from headroom.study.arms import ArmDescription
+from headroom.study.tables import Ground, StudyTables, TaskDescription
 
 
 def test_claims_without_tables_were_not_run() -> None:

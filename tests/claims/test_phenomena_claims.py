@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 from claims.claim_tables import Row, expect
-from headroom.claims.phenomena import CONTROL, RELATIONS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.data.grammar.phenomena import PHENOMENA
+from headroom.experiments.phenomena.claims import CONTROL, RELATIONS
 
 ROOT = Path(__file__).parents[2]
 

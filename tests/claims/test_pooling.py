@@ -8,9 +8,9 @@ import numpy
 import pandas
 import pytest
 from headroom.claims.pooling import by_ground, over_corpora, shipped_grounds
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition
 from headroom.core.statistics import Estimate, mean_of, over_runs
-from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.reference import shipped_studies
 from whole_project import ROOT
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from claims.claim_tables import Row, gated, offset, pruned, rare, relevance, role, study, tracked
 from headroom.claims.entries import all_claims, read_papers, rule_of
-from headroom.claims.gates import BEFORE
 from headroom.claims.verdict import HOLDS, Number, Reading
+from headroom.experiments.gates.claims import BEFORE
 
 VALUES: dict[str, Any] = next(paper.values for paper in read_papers() if paper.authors.startswith("Voita"))
 

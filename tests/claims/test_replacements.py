@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy
 import pytest
 from claims.claim_tables import RUN, Row, curve, effects, study
-from headroom.claims.answer import answer
-from headroom.claims.replacements import Pair, pairs
-from headroom.claims.study_tables import StudyTables
-from headroom.report.sections import ablation
+from headroom.decisions.answer import answer
+from headroom.experiments.ablation import section as ablation
+from headroom.experiments.ablation.replacements import Pair, pairs
+from headroom.study.tables import StudyTables
 from scipy.stats import spearmanr
 
 KINDS = ("mean", "resample")

@@ -17,8 +17,8 @@ from claims.claim_tables import (
     tracked,
     verdict_of,
 )
-from headroom.claims.arms import ArmDescription
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.study.arms import ArmDescription
 
 SVGD = "translation.svgd.seed1"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pandas
 import pytest
 from claims.claim_tables import study
-from headroom.claims.__main__ import main
-from headroom.claims.answer import answer
 from headroom.claims.board import board
 from headroom.claims.evaluation import evaluate
 from headroom.claims.rows import ANSWER, POOLED
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, Estimate
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.decisions.answer import answer
+from headroom.decisions.stage import main
+from headroom.study.tables import StudyTables
 
 
 @pytest.fixture(scope="module")

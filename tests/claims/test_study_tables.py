@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
-from headroom.claims.ablation import changed, right_or_wrong
-from headroom.claims.arms import ArmDescription
-from headroom.claims.configuration import arms_in, read_configuration, tasks_in
-from headroom.claims.paired import main_pair, repulsive_pairs
-from headroom.claims.selection import measurable, with_scale, with_shares
-from headroom.claims.study_tables import TABLES, StudyTables
 from headroom.core.errors import HeadroomError
+from headroom.experiments.ablation.claims import changed, right_or_wrong
+from headroom.experiments.arms.paired import main_pair, repulsive_pairs
+from headroom.study.arms import ArmDescription
+from headroom.study.configuration import arms_in, read_configuration, tasks_in
+from headroom.study.selection import measurable, with_scale, with_shares
+from headroom.study.tables import TABLES, StudyTables
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 import pytest
 from claims.claim_tables import RUN, effects, study, verdict_of
-from headroom.claims.preconditions import loss_settled
+from headroom.claims.table import CLAIMS
 from headroom.claims.verdict import (
     FAILS,
     HOLDS,
@@ -22,7 +22,7 @@ from headroom.claims.verdict import (
     pooled,
 )
 from headroom.core.statistics import Estimate, mean_of, outliers, over_runs
-from headroom.core.tables import CLAIMS
+from headroom.experiments.preconditions import loss_settled
 from headroom.report.reference import shipped_studies
 
 ROOT = Path(__file__).parents[2]

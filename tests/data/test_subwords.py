@@ -6,7 +6,7 @@ from headroom.core.files import sha256
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import CODES, MosesPieces, load_subwords, piece_spans, read_moses, write_moses
-from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 

@@ -11,12 +11,12 @@ import pytest
 import together
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import training
-from headroom.engines.classification.trainer import GroupedBatches
+from headroom.engines.fairseq import trainer as trainers
+from headroom.engines.fairseq.trainer import build_trainer, configuration
+from headroom.engines.hub.classifier import training
+from headroom.engines.hub.classifier.trainer import GroupedBatches
 from headroom.engines.processes import run_together
 from headroom.engines.training import Progress, read_record
-from headroom.engines.translation import trainer as trainers
-from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.arms import (
     BaselineArm,
     DisagreementOutputArm,

@@ -1,32 +1,33 @@
 """Engines are complete and chosen by a flag, and what a stage loads is in its sources."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-import headroom.stages
+import headroom
 import pytest
-from headroom.engines.classification.engine import ClassificationEngine
-from headroom.engines.classification.judging import LabelledSet
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.classification.timing import ClassificationWorkload
-from headroom.engines.classification.training import FineTuning
-from headroom.engines.command import chosen_engine, engine_for
+from headroom.engines.command import chosen_engine
 from headroom.engines.engine import Engine, EvaluationSet, Workload
+from headroom.engines.fairseq.engine import TranslationEngine
+from headroom.engines.fairseq.judging import TranslatedSet
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.fairseq.timing import TranslationWorkload
+from headroom.engines.fairseq.training import TranslationTraining
 from headroom.engines.head_model import HeadModel
+from headroom.engines.hub.classifier.engine import ClassificationEngine
+from headroom.engines.hub.classifier.judging import LabelledSet
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.classifier.timing import ClassificationWorkload
+from headroom.engines.hub.classifier.training import FineTuning
 from headroom.engines.training import Training
-from headroom.engines.translation.engine import TranslationEngine
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.model import TranslationModel
-from headroom.engines.translation.timing import TranslationWorkload
-from headroom.engines.translation.training import TranslationTraining
 from headroom.sources import PARAMS, Sources
 
 
 def test_the_engine_is_chosen_by_its_flag_wherever_it_stands():
-    assert chosen_engine(["--run", "x", "--task", "classification", "--help"]) is engine_for("classification")
-    assert chosen_engine(["--task=classification"]) is engine_for("classification")
-    assert chosen_engine(["--run", "classification"]) is engine_for("translation")
+    assert chosen_engine(["--run", "x", "--engine", "classifier", "--help"]) == "classifier"
+    assert chosen_engine(["--engine=classifier"]) == "classifier"
+    assert chosen_engine(["--run", "classifier"]) == "fairseq"
 
 
 INTERFACES = [
@@ -48,15 +49,15 @@ def test_a_class_without_one_method_of_its_interface_cannot_be_instantiated(inte
 
 
 def test_a_command_line_waits_for_no_engine():
-    code = "import sys; import headroom.engines.command as e; e.chosen_engine(['--task', 'classification']); "
-    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.translation'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.stages.__path__[0]).parents[1])
+    code = "import sys; import headroom.engines.command as e; e.chosen_engine(['--engine', 'classifier']); "
+    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.fairseq'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.__path__[0]).parent)
 
 
 LOADS = """
 import sys
-from headroom.stages import {stage}
-{stage}.main(sys.argv[1:])
+from headroom.experiments.{stage} import stage
+stage.main(sys.argv[1:])
 print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("headroom.")))
 """
 
@@ -65,9 +66,9 @@ print(*(module.__file__ for name, module in sys.modules.items() if name.startswi
 def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
     place = ["--vocabulary", str(toy.data), "--corpus", str(toy.corpus), "--device", "cpu"]
     words = ["--checkpoints", str(toy.checkpoints[-1]), *place, "--set", "check", "--output", str(tmp_path / "s.csv")]
-    root = Path(headroom.stages.__path__[0]).parents[1]
+    root = Path(headroom.__path__[0]).parent
     command = [sys.executable, "-c", LOADS.format(stage="scores"), *words]
     ended = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
-    settings = tuple(str(root.joinpath(*name.split("."))) for name in PARAMS)
-    loaded = {file for file in ended.stdout.split() if not file.startswith(settings)}
+    modules = {file: ".".join(Path(file).relative_to(root).with_suffix("").parts) for file in ended.stdout.split()}
+    loaded = {file for file, name in modules.items() if not re.fullmatch(PARAMS, name.removesuffix(".__init__"))}
     assert loaded <= set(Sources(root).of_stage("scores", engine="translation"))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
-from headroom.settings.evaluation import DecodingSettings
+from headroom.settings.answers import DecodingSettings
 from toy_encoder import ATTENTIONS
 
 SITES = ["E1", "E2", "A1", "A2", "D1", "D2"]

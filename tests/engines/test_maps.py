@@ -3,9 +3,9 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification.sites import attention_maps as maps_of_encoders
+from headroom.engines.fairseq.sites import attention_maps as maps_of_fairseq
+from headroom.engines.hub.sites import attention_maps as maps_of_encoders
 from headroom.engines.maps import padded_spans, shown_values
-from headroom.engines.translation.sites import attention_maps as maps_of_fairseq
 from toy_encoder import toy_text
 
 FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v2")

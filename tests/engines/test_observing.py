@@ -6,11 +6,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
-from headroom.engines.classification.engine import ClassificationEngine
-from headroom.engines.translation.engine import TranslationEngine, read_pairs
-from headroom.engines.translation.model import TranslationModel
-from headroom.engines.translation.observing import sentence_batches
-from headroom.stages import released
+from headroom.engines.fairseq.engine import TranslationEngine, read_pairs
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.fairseq.observing import sentence_batches
+from headroom.engines.hub.classifier.engine import ClassificationEngine
+from headroom.preparation import released
 from toy_encoder import toy_text, write_encoder
 from toy_released import write_release
 

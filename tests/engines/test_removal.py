@@ -11,14 +11,14 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.classification.sites import find_sites
+from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state
+from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Gates
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
-from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
-from headroom.engines.translation.model import TranslationModel
-from headroom.settings.evaluation import DecodingSettings
+from headroom.settings.answers import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_replacements import FORMS, drawn_replacements, of_every_form

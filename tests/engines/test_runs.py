@@ -11,10 +11,10 @@ import headroom
 import numpy
 import pytest
 import torch
-from headroom.engines.classification import records
-from headroom.engines.classification.trainer import GroupedBatches
-from headroom.engines.translation import training
-from headroom.engines.translation.checkpoint import is_whole
+from headroom.engines.fairseq import training
+from headroom.engines.fairseq.checkpoint import is_whole
+from headroom.engines.hub.classifier import records
+from headroom.engines.hub.classifier.trainer import GroupedBatches
 from training_runs import EPOCHS, MODEL, UPDATES, KilledError, Translation, kept, killed_at, same_models
 
 CLASSIFICATION = pytest.mark.parametrize("kind", ["classification"], indirect=True)

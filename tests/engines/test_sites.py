@@ -1,8 +1,8 @@
 """Sites of a live model, in the order of all tables."""
 
 from headroom.core.heads import Site
+from headroom.engines.fairseq.sites import find_sites
 from headroom.engines.sites import site_names
-from headroom.engines.translation.sites import find_sites
 
 
 def test_sites_are_found_in_table_order(lively):

@@ -22,7 +22,7 @@ def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, m
     caplog.set_level(logging.INFO, logger="headroom")
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    notify = ProgressLines(logging.getLogger("headroom.stages.training"), 2, "words")
+    notify = ProgressLines(logging.getLogger("headroom.experiments.training.stage"), 2, "words")
     for update in range(1, 13):
         now[0] += 1
         notify(Progress(1, update, 12, 2.5, 1234.5, 75.0))

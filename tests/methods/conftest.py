@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
 from toy_encoder import write_encoder
 from toy_sites import Engine, of_fairseq, of_transformers
 

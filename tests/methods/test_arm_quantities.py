@@ -6,8 +6,8 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from headroom.methods import arm_quantities
-from headroom.methods.arm_quantities import (
+from headroom.experiments.arms import quantities as arm_quantities
+from headroom.experiments.arms.quantities import (
     INPUTS,
     Replicates,
     all_quantities,

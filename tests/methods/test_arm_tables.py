@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.methods.arm_tables import (
+from headroom.experiments.arms.tables import (
     arms_by_task,
     check_arms,
     joint_signature,
@@ -15,13 +14,14 @@ from headroom.methods.arm_tables import (
     main_scores,
     read_runs,
 )
+from headroom.experiments.training.table import TRAINING
 from written_tables import write_rows
 
 COLUMNS = ("run", "epoch", "value")
 
 
 def written(path: Path, *rows: tuple[str, int, object]) -> Path:
-    write_rows(tables.TRAINING, path, [dict(zip(COLUMNS, row)) for row in rows])
+    write_rows(TRAINING, path, [dict(zip(COLUMNS, row)) for row in rows])
     return path
 
 
@@ -45,7 +45,7 @@ def test_runs_are_stacked_with_what_their_names_tell(tmp_path: Path) -> None:
         written(tmp_path / "2.csv"),
         written(tmp_path / "3.csv", ("sst-2.repulsion-only.seed3", 2, "")),
     ]
-    table = read_runs(paths, tables.TRAINING)
+    table = read_runs(paths, TRAINING)
     assert list(table["task"]) == ["translation", "sst-2"]
     assert list(table["arm"]) == ["svgd", "repulsion-only"]
     assert list(table["seed"]) == [12, 3]
@@ -54,8 +54,8 @@ def test_runs_are_stacked_with_what_their_names_tell(tmp_path: Path) -> None:
 
 
 def test_nothing_to_read_is_an_empty_table() -> None:
-    table = read_runs([], tables.TRAINING)
-    assert list(table.columns) == [*tables.TRAINING.names, "task", "arm", "seed"]
+    table = read_runs([], TRAINING)
+    assert list(table.columns) == [*TRAINING.names, "task", "arm", "seed"]
     check_arms(table, {})
     assert last_epoch(table).empty
 
@@ -63,11 +63,11 @@ def test_nothing_to_read_is_an_empty_table() -> None:
 @pytest.mark.parametrize("run", ["translation.svgd", "svgd.seed1", "a.b.c.seed1", "translation.svgd.seedx"])
 def test_a_run_of_another_name_is_told(tmp_path: Path, run: str) -> None:
     with pytest.raises(HeadroomError, match=rf"1\.csv: malformed run '{run}'; name it <task>\.<arm>\.seed<number>"):
-        read_runs([written(tmp_path / "1.csv", (run, 1, 0))], tables.TRAINING)
+        read_runs([written(tmp_path / "1.csv", (run, 1, 0))], TRAINING)
 
 
 def test_a_run_of_no_known_arm_or_task_is_told(tmp_path: Path) -> None:
-    table = read_runs([written(tmp_path / "1.csv", ("sst2.svgd.seed1", 1, 0))], tables.TRAINING)
+    table = read_runs([written(tmp_path / "1.csv", ("sst2.svgd.seed1", 1, 0))], TRAINING)
     check_arms(table, {"sst2": ["baseline", "svgd"]})
     with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1': unknown arm of sst2; expected one of baseline"):
         check_arms(table, {"sst2": ["baseline"]})

@@ -6,11 +6,11 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
 from headroom.methods.continued_training import continue_training, controls, falling, learned
 from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, profile_of
-from headroom.settings.gates import GateSettings, GateTrainingSettings
 
 
 def train(model, texts, source, *, scope="all", when_learned=lambda: None, **changes):

@@ -6,9 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
+from headroom.experiments.gates.table import GATES
+from headroom.experiments.relevance.table import RELEVANCE
+from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import (
     check,
     check_compared,
@@ -94,12 +99,12 @@ class TestReading:
         [
             (
                 "relevance",
-                tables.RELEVANCE,
+                RELEVANCE,
                 [{"measure": "signed", "half": "all"}, {"measure": "relevance", "half": "choose"}],
             ),
             (
                 "confidence",
-                tables.ATTENTION_STATS,
+                ATTENTION_STATS,
                 [
                     {"model": "untrained", "measure": "confidence", "half": "all"},
                     {"model": "trained", "measure": "offset", "half": "all"},
@@ -119,7 +124,7 @@ class TestReading:
             for head, deltas in effects.items()
             for metric, delta in zip(("accuracy", "loss"), deltas)
         ]
-        found = criterion_scores("ablation", [write_rows(tables.ABLATION, tmp_path / "a.csv", rows)], epoch=3)
+        found = criterion_scores("ablation", [write_rows(ABLATION, tmp_path / "a.csv", rows)], epoch=3)
         assert [found[Head("E", 1, head)] for head in effects] == [2.0, 1.0, 0.0, 1.0]
 
     def test_what_ablation_costs_of_the_first_metric_on_the_set_that_chooses(self, tmp_path):
@@ -128,13 +133,13 @@ class TestReading:
             for name in ("choose", "test")
             for metric in ("bleu", "chrf4")
         ]
-        path = table(tmp_path / "ablation.csv", tables.ABLATION, rows)
+        path = table(tmp_path / "ablation.csv", ABLATION, rows)
         assert set(criterion_scores("ablation", [path], epoch=3).values()) == {len("choosebleu")}
         assert set(criterion_scores("ablation", [path], epoch=3, chosen_on="test").values()) == {len("testbleu")}
 
     def test_survival_is_read_from_the_method_s_own_table(self, tmp_path):
         paths = [
-            table(tmp_path / f"{method}.csv", tables.GATES, [FITTED | {"method": method, "kept": kept}])
+            table(tmp_path / f"{method}.csv", GATES, [FITTED | {"method": method, "kept": kept}])
             for method, kept in (("hard-concrete", 0), ("exact", 1))
         ]
         assert set(criterion_scores("gates", paths, epoch=3).values()) == {0.0}
@@ -143,7 +148,7 @@ class TestReading:
             criterion_scores("gates-exact-straight-through", paths, epoch=3)
 
     def test_another_epoch_is_refused(self, tmp_path):
-        path = table(tmp_path / "relevance.csv", tables.RELEVANCE, [{"measure": "relevance", "half": "all"}])
+        path = table(tmp_path / "relevance.csv", RELEVANCE, [{"measure": "relevance", "half": "all"}])
         with pytest.raises(HeadroomError, match=r"relevance\.csv: no scores by relevance at epoch 2"):
             criterion_scores("relevance", [path], epoch=2)
 
@@ -152,7 +157,7 @@ class TestReading:
             criterion_scores("confidence", [], epoch=1)
 
     def test_a_table_of_something_else_is_refused(self, tmp_path):
-        path = table(tmp_path / "other.csv", tables.ABLATION, [{}])
+        path = table(tmp_path / "other.csv", ABLATION, [{}])
         with pytest.raises(HeadroomError, match=r"other\.csv: the column 'measure' is missing"):
             criterion_scores("relevance", [path], epoch=3)
 
@@ -161,11 +166,11 @@ class TestReading:
             {"criterion": name, "normalised": normalised}
             for name, normalised in (("a", "raw"), ("gradient-token", "raw"), ("gradient-token", "layer"))
         ]
-        path = table(tmp_path / "scores.csv", tables.SCORES, rows)
+        path = table(tmp_path / "scores.csv", SCORES, rows)
         assert list(criterion("gradient-token").read(path)["value"]) == [2.0, 3.0]
 
     def test_compared_scores_are_read_with_their_halves(self, tmp_path):
         rows = [{"criterion": name, "half": half} for name in ("obs", "wanda") for half in ("all", "choose", "score")]
-        path = table(tmp_path / "bakeoff.csv", tables.BAKEOFF_SCORES, rows)
+        path = table(tmp_path / "bakeoff.csv", BAKEOFF_SCORES, rows)
         assert list(criterion("wanda").read(path)["half"]) == ["all", "all", "choose", "choose", "score", "score"]
         assert criterion_scores("wanda", [path], epoch=3) == dict(zip(HEADS, (6.0, 7.0)))

@@ -10,14 +10,14 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
-from headroom.engines.classification.engine import ClassificationEngine
-from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.engine import Engine
+from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.gates import Gates
+from headroom.engines.hub.classifier.engine import ClassificationEngine
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.maps import MapBatch
 from headroom.engines.sites import AttentionSite
-from headroom.engines.translation.engine import TranslationEngine
-from headroom.methods.diversity import (
+from headroom.experiments.diversity.measures import (
     MEASURES,
     ON_TEXT,
     STEP,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.methods.regularisers import dropped_heads, masked_heads, regulariser
+from headroom.engines.repulsion.regularisers import dropped_heads, masked_heads, regulariser
 from headroom.settings.arms import DropHeadArm, HeadMaskArm
 from toy_sites import HEADS, Caught, plain_sites
 

@@ -3,18 +3,18 @@
 import numpy
 import pytest
 import torch
+from headroom.core.columns import COMPARISON
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.statistics import benjamini_hochberg, holm, mcnemar_p, unpaired_p
-from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
-from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import METRICS, TranslatedSet
-from headroom.engines.translation.sweeps import Sweep
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.engines.fairseq.judging import METRICS, TranslatedSet
+from headroom.engines.fairseq.sweeps import Sweep
 from headroom.methods.judging import Judge, comparisons, read_shards, substituted, write_shard
-from headroom.settings.evaluation import DecodingSettings
+from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=12, sentences_at_once=5)

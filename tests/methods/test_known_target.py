@@ -5,7 +5,7 @@ The textbook check of Liu & Wang 2016. Every system is a run of its own: other s
 
 import pytest
 import torch
-from headroom.methods.particles import rewritten
+from headroom.engines.repulsion.particles import rewritten
 from headroom.settings.arms import SmoothingArm, SposArm, SvgdArm
 from torch import Tensor
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.head_model import taken
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.masked_losses import ROWS, MaskedLosses, all_scores, examples_of, gates_of, open_heads
 from toy_encoder import ATTENTIONS, toy_text, write_encoder
 from toy_game import GameModel, numbers

@@ -1,9 +1,9 @@
 """Removal orders worked by hand, and the points of a curve."""
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site, all_heads
+from headroom.experiments.scores.table import SCORES
 from headroom.methods.orders import (
     bottom_first,
     least_important_first,
@@ -129,7 +129,7 @@ class TestReadScores:
             for criterion in ("gradient-example", "gradient-token")
             for i, head in enumerate(HEADS)
         ]
-        write_rows(tables.SCORES, tmp_path / "scores.csv", rows)
+        write_rows(SCORES, tmp_path / "scores.csv", rows)
         return str(tmp_path / "scores.csv")
 
     def test_one_epoch_of_one_criterion(self, path):

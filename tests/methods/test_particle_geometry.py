@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from headroom.methods.particle_geometry import MEASURES, geometry
-from headroom.methods.particles import bandwidth, kernel, repulsion, squared_distances
+from headroom.engines.repulsion.particles import bandwidth, kernel, repulsion, squared_distances
+from headroom.experiments.particles.geometry import MEASURES, geometry
 from slow_repulsion import slow_update, slow_width
 
 

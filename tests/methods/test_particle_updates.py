@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from headroom.core.heads import Site
-from headroom.methods.particles import (
+from headroom.engines.repulsion.particles import (
     GradientRewriter,
     along,
     bandwidth,
@@ -18,7 +18,7 @@ from headroom.methods.particles import (
     squared_distances,
     svgd,
 )
-from headroom.methods.similarity import mean_kernel
+from headroom.engines.repulsion.similarity import mean_kernel
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from particle_systems import EVERY, PUSH, STEP, every_method, random_system, updated
 from slow_repulsion import slow_update, slow_width

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.methods.particles import GradientRewriter
+from headroom.engines.repulsion.particles import GradientRewriter
 from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from slow_repulsion import slow_update
 from torch import nn

@@ -8,9 +8,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.grammar.phenomena import Case, csv_lines
-from headroom.engines.translation.engine import read_pairs
-from headroom.methods.phenomena import ForcedChoices, compared, random_groups, read_cases
-from headroom.stages.phenomena import groups
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.experiments.phenomena.forced_choice import ForcedChoices, compared, random_groups, read_cases
+from headroom.experiments.phenomena.stage import groups
 
 SITES = [Site("E", 1, 4), Site("A", 1, 4), Site("D", 1, 4)]
 

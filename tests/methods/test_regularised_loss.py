@@ -3,9 +3,9 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.translation.sites import attention_maps, find_sites
-from headroom.methods.regularisers import regulariser
-from headroom.methods.translation_arms import arm_arguments
+from headroom.engines.fairseq.arms import arm_arguments
+from headroom.engines.fairseq.sites import attention_maps, find_sites
+from headroom.engines.repulsion.regularisers import regulariser
 from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm
 from toy_fairseq import batch, gradients, make_trainer, weights
 

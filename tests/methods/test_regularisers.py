@@ -8,7 +8,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.engines.removal import remove_heads
-from headroom.methods.regularisers import regulariser
+from headroom.engines.repulsion.regularisers import regulariser
 from headroom.settings.arms import (
     DisagreementOutputArm,
     DisagreementPositionArm,

@@ -4,10 +4,10 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head, Site, parse_profile
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.translation.batches import Batch, Language
-from headroom.engines.translation.model import TranslationModel
-from headroom.engines.translation.sites import find_sites
+from headroom.engines.fairseq.batches import Batch, Language
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.fairseq.sites import find_sites
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from toy_encoder import toy_text, write_encoder

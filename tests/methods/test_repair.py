@@ -8,10 +8,10 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Addition
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.sites import AttentionSite
-from headroom.engines.translation.model import TranslationModel
 from headroom.methods.repair import calibrated, measured_moments, moments_of, prediction, repaired
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.criteria.shapley import permuted, shapley_scores, shapley_values
 from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score

@@ -5,7 +5,7 @@ import math
 import numpy
 import pytest
 import torch
-from headroom.methods.similarity import (
+from headroom.engines.repulsion.similarity import (
     cosines_at,
     kernels_at,
     linear_cka,

@@ -7,6 +7,7 @@ import pandas
 import pytest
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
+from headroom.experiments.roles.stage import find_roles
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import (
     arc_sets,
@@ -18,7 +19,6 @@ from headroom.methods.syntax import (
     relation_pointing,
     targets,
 )
-from headroom.stages.roles import find_roles
 from planted import batch_of, names, tree
 
 COUNT = 60
@@ -131,7 +131,7 @@ def test_moved_arcs_have_the_distances_of_the_gold_ones():
 
 def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
     monkeypatch.setattr(
-        "headroom.stages.roles.POSITIONAL_SHARE", 0.8
+        "headroom.experiments.roles.stage.POSITIONAL_SHARE", 0.8
     )  # short sentences, whose first words have none before
     batches, syntax = planted
     pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)

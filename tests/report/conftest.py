@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from headroom.claims.__main__ import main as decide_claims
-from headroom.claims.study_tables import StudyTables
+from headroom.decisions.stage import main as decide_claims
 from headroom.report.__main__ import main
+from headroom.study.tables import StudyTables
 from made_once import made_once
 from missing_software import skip
 from report.chromium import BROWSER, Page, chromium

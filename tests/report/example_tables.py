@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from headroom.claims.study_tables import TABLES
 from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
-from headroom.stages import bakeoff
+from headroom.experiments.bakeoff import stage as bakeoff
+from headroom.study.tables import TABLES
 from written_tables import write_rows
 
 TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from claims.claim_tables import Row, classified, study
-from headroom.report.sections import bakeoff
-from headroom.report.spec import cells, figures_of
+from headroom.experiments.bakeoff import section as bakeoff
+from headroom.figures.spec import cells, figures_of
 
 
 def trained() -> list[Row]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from headroom.claims.study_tables import StudyTables
 from headroom.data.catalogue import Dataset, LabelledDataset, Treebank, read_entries
 from headroom.report import citing as room
 from headroom.report.citing import Citing, citing
 from headroom.report.provenance import PACKAGES
 from headroom.settings.arms import ARMS
+from headroom.study.tables import StudyTables
 from report.conftest import HOSTILE
 from report.example_tables import write_example_study
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas
 import pytest
-from headroom.claims.__main__ import main as decide_claims
 from headroom.core.errors import HeadroomError, visible
+from headroom.decisions.stage import main as decide_claims
+from headroom.figures.names import task_name
 from headroom.report.compare import main
-from headroom.report.names import task_name
 from lxml import html
 from report.chromium import Page as Browser
 from report.conftest import HOSTILE

@@ -5,8 +5,10 @@ from typing import Any
 
 from claims.claim_tables import OTHER_RUN, RUN, Row, at, effects, study
 from headroom.core.heads import Head
-from headroom.report.sections import agreement, rank_correlation, scores
-from headroom.report.spec import cells
+from headroom.experiments.agreement import section as agreement
+from headroom.experiments.rank_correlation import section as rank_correlation
+from headroom.experiments.scores import section as scores
+from headroom.figures.spec import cells
 
 
 def scored(criterion: str, *values: float, **more: Any) -> list[Row]:

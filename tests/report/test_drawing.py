@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.claims.study_tables import AttentionMap, read_maps
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.report import atlas, drawing, palette, svg
-from headroom.report.atlas import Mark, Shape
-from headroom.report.attention_map import CELL, describe, draw_map
+from headroom.experiments.attention_maps.section import CELL, describe, draw_map
+from headroom.figures import atlas, drawing, palette, svg
+from headroom.figures.atlas import Mark, Shape
+from headroom.study.tables import AttentionMap, read_maps
 from lxml import etree
 
 

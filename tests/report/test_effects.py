@@ -6,11 +6,12 @@ import pandas
 import pytest
 from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.core.heads import Head
-from headroom.report.panels import shared_limits
-from headroom.report.sections import ablation, keep_one
-from headroom.report.sections.effects import in_percent, main_effects, paper_scale
-from headroom.report.spec import Section, Table, cells
-from headroom.report.views import views_with
+from headroom.experiments.ablation import section as ablation
+from headroom.experiments.keep_one import section as keep_one
+from headroom.figures.effects import in_percent, main_effects, paper_scale
+from headroom.figures.panels import shared_limits
+from headroom.figures.spec import Section, Table, cells
+from headroom.figures.views import views_with
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:

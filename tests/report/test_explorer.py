@@ -9,14 +9,14 @@ from typing import Any
 import jinja2
 import pytest
 from claims.claim_tables import CLASSIFIER, RUN, study
-from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
-from headroom.report import drawing, palette
-from headroom.report.atlas import Mark, draw_atlases
+from headroom.figures import drawing, palette
+from headroom.figures.atlas import Mark, draw_atlases
 from headroom.report.explorer import Explorer, embedded, explorer
 from headroom.report.explorer_panel import linked
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
+from headroom.study.tables import StudyTables
 from lxml import html
 from markupsafe import Markup
 from report.chromium import Page

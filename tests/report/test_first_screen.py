@@ -6,12 +6,13 @@ from pathlib import Path
 import pandas
 import pytest
 from headroom.claims.rows import POOLED
-from headroom.claims.selection import rows_where
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.words import Measured
 from headroom.core.statistics import Estimate
-from headroom.core.tables import CLAIMS, NUMBERS, SCORES
+from headroom.experiments.scores.table import SCORES
 from headroom.report.first_screen import described
+from headroom.study.selection import rows_where
+from headroom.study.tables import StudyTables
 from lxml import html
 from report.conftest import Written
 

@@ -15,9 +15,9 @@ from claims.claim_tables import (
     study,
 )
 from claims.test_gate_claims import kinds, swept
-from headroom.report.names import METHOD_NAMES
-from headroom.report.sections import gates
-from headroom.report.spec import Figure, Section, cells, figures_of
+from headroom.experiments.gates import section as gates
+from headroom.figures.names import METHOD_NAMES
+from headroom.figures.spec import Figure, Section, cells, figures_of
 
 
 def figure(section: Section, name: str) -> Figure:

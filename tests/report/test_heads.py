@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import CLASSIFIER, RUN, study
-from headroom.claims.study_tables import AttentionMap, StudyTables
 from headroom.core.heads import Head
-from headroom.report.atlas import Mark, draw_atlases
+from headroom.figures.atlas import Mark, draw_atlases
 from headroom.report.heads import heads_data
+from headroom.study.tables import AttentionMap, StudyTables
 from report.chromium import Page
 from report.test_explorer import HOSTILE, curve, page_with, small_pruning, small_scores
 

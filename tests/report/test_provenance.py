@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pandas
 import pytest
 from claims.claim_tables import numbers_in
-from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
+from headroom.figures.spec import cells
 from headroom.report.provenance import _computed_again, provenance
-from headroom.report.spec import cells
+from headroom.study.tables import StudyTables
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 

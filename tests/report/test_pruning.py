@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import Row, curve, study
-from headroom.report.sections import curves, pruning
-from headroom.report.sections.curves import MAIN, PAPER_ABLATION, PAPER_MAIN
-from headroom.report.spec import Fold, Section, cells
+from headroom.experiments.pruning import section as pruning
+from headroom.figures import curves
+from headroom.figures.curves import MAIN, PAPER_ABLATION, PAPER_MAIN
+from headroom.figures.spec import Fold, Section, cells
 
 FALLING = [100.0 - 5 * step for step in range(11)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.report import palette
+from headroom.figures import palette
 from headroom.report.page import TEMPLATES, packed
 from lxml import etree
 from report.chromium import Page

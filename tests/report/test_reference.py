@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas
 import pytest
 import yaml
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
+from headroom.experiments.scores.table import SCORES
 from headroom.report.reference import (
     ARCHIVE,
     COPIED,
@@ -88,7 +88,7 @@ def scored(study: Path) -> Path:
     """Return the results of a finished study that has a table, resamples, a text and the time of a job."""
     row = {"study": "pilot", "run": "translation.baseline.seed1", "epoch": 1, "kind": "E", "layer": 1, "head": 1}
     row |= {"criterion": "gradient-token", "normalised": "raw", "value": 0.5, "signature": "set:choose"}
-    tables.SCORES.write(study / "scores" / "translation.baseline.seed1.csv", [row])
+    SCORES.write(study / "scores" / "translation.baseline.seed1.csv", [row])
     (study / "scores" / "translation.baseline.seed1.npz").write_bytes(b"resamples")
     (study / "benchmarks" / "scores").mkdir(parents=True)
     (study / "benchmarks" / "scores" / "translation.baseline.seed1.tsv").write_text("s\n1.5\n", encoding="utf-8")

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import CLASSIFIER, Row, study
-from headroom.report.sections import removal, timing
-from headroom.report.spec import cells
+from headroom.experiments.removal import section as removal
+from headroom.experiments.timing import section as timing
+from headroom.figures.spec import cells
 
 
 def checks(**values: float) -> list[Row]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from claims.claim_tables import scored, study
 from claims.test_arm_numbers import ROWS
-from headroom.report.sections import repulsion
-from headroom.report.spec import Fold, Section, Table, cells
+from headroom.experiments.arms import repulsion_section as repulsion
+from headroom.figures.spec import Fold, Section, Table, cells
 
 
 def fold(section: Section, part: str) -> Fold:

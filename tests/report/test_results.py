@@ -5,12 +5,12 @@ import re
 import pytest
 from headroom.claims.pooling import shipped_grounds
 from headroom.claims.rows import POOLED
-from headroom.claims.selection import rows_where
+from headroom.claims.table import CLAIMS
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
 from headroom.claims.words import Measured
 from headroom.core.statistics import Estimate
-from headroom.core.tables import CLAIMS
 from headroom.report.comparison import GroundCell
+from headroom.study.selection import rows_where
 from whole_project import ROOT
 
 TEXT = (ROOT / "docs" / "results.md").read_text("utf-8")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from claims.claim_tables import RUN, Row, offset, rare, relevance, role, study, tracked
-from headroom.report.sections import roles
-from headroom.report.spec import Figure, Section, Table, cells, figures_of
+from headroom.experiments.roles import section as roles
+from headroom.figures.spec import Figure, Section, Table, cells, figures_of
 
 
 def figure(section: Section, name: str) -> Figure:

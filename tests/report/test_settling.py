@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from claims.claim_tables import Row, curve, study
-from headroom.report.sections import settling
-from headroom.report.spec import cells
+from headroom.experiments.settling import section as settling
+from headroom.figures.spec import cells
 
 DUST = 5.33e-14
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pandas
 import pytest
-from headroom.claims.study_tables import TABLES, StudyTables
-from headroom.core.tables import NUMBERS
+from headroom.claims.table import NUMBERS
+from headroom.figures.spec import Figure, Table, figures_of
 from headroom.report.page import sections
-from headroom.report.spec import Figure, Table, figures_of
+from headroom.study.tables import TABLES, StudyTables
 from report.conftest import Written
 
 pytestmark = pytest.mark.long

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from claims.claim_tables import CLASSIFIER, Row, study
-from headroom.report.sections import training
-from headroom.report.spec import cells
+from headroom.experiments.training import section as training
+from headroom.figures.spec import cells
 
 
 def trained(run: str, *losses: float, **measures: float) -> list[Row]:

@@ -1,19 +1,21 @@
 """The sweeps on a tiny run: each head removed on its own, also on halves of a set, and one head kept per site."""
 
 import pytest
-from headroom.core import tables
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
-from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import METRICS, TranslatedSet
-from headroom.engines.translation.model import TranslationModel
-from headroom.engines.translation.sweeps import Sweep
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.engines.fairseq.judging import METRICS, TranslatedSet
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.fairseq.sweeps import Sweep
+from headroom.experiments.ablation import stage as ablation
+from headroom.experiments.ablation.stage import effects_on_halves
+from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
+from headroom.experiments.keep_one import stage as keep_one
+from headroom.experiments.keep_one.table import KEEP_ONE
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.settings.evaluation import DecodingSettings
-from headroom.stages import ablation, keep_one
-from headroom.stages.ablation import effects_on_halves
+from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import QUICK, looking_at
 
 
@@ -23,10 +25,10 @@ def table(toy, lively_checkpoint, tmp_path_factory):
     given = [*looking_at(toy, lively_checkpoint), *QUICK]
     written = ["--output", str(output), "--halves", str(output.parent / "halves.csv")]
     ablation.main([*given, "--sets", "check", "far", *written])
-    halves = tables.ABLATION_HALVES.read(output.parent / "halves.csv")
+    halves = ABLATION_HALVES.read(output.parent / "halves.csv")
     assert len(halves) == 2 * 24
     assert set(halves["signature"]) == {"metric:bleu|set:check"}
-    return tables.ABLATION.read(output)
+    return ABLATION.read(output)
 
 
 def test_a_row_per_set_head_and_metric(table, lively):
@@ -104,7 +106,7 @@ def kept(toy, lively_checkpoint, tmp_path_factory):
     output = tmp_path_factory.mktemp("keep") / "keep.csv"
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check", "far"]
     keep_one.main([*given, "--output", str(output)])
-    return tables.KEEP_ONE.read(output)
+    return KEEP_ONE.read(output)
 
 
 def test_all_heads_on_every_set(kept):

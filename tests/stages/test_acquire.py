@@ -18,7 +18,7 @@ from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
 from headroom.data.trees import read_trees
-from headroom.stages.acquire import main
+from headroom.preparation.acquire import main
 
 SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}

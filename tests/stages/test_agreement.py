@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.stages import agreement
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.agreement import stage as agreement
+from headroom.experiments.agreement.table import AGREEMENT
 from written_tables import write_rows
 
 EFFECTS = {kind: numpy.random.default_rng(place).normal(size=12) for place, kind in enumerate("EAD")}
@@ -80,11 +81,11 @@ def test_a_head_missing_on_one_set_is_named() -> None:
 
 def test_command_writes_the_declared_columns(tmp_path: Path) -> None:
     table = ablation({"test": EFFECTS, "far": EFFECTS})
-    write_rows(tables.ABLATION, tmp_path / "ablation.csv", table.to_dict("records"))
+    write_rows(ABLATION, tmp_path / "ablation.csv", table.to_dict("records"))
     output = tmp_path / "agreement.csv"
     named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
     agreement.main([*named, "--ablation", str(tmp_path / "ablation.csv"), "--output", str(output)])
-    written = tables.AGREEMENT.read(output)
+    written = AGREEMENT.read(output)
     assert set(written["run"]) == {"translation.baseline.seed1"}
     assert set(written["k"].dropna()) == {5, 10, 20}
     assert set(written["epoch"]) == {8}

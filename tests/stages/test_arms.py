@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.methods.arm_quantities import INPUTS
-from headroom.stages import arms as arms_stage
+from headroom.experiments.arms import stage as arms_stage
+from headroom.experiments.arms.quantities import INPUTS
+from headroom.experiments.arms.table import ARMS
 from written_tables import write_rows
 
 Rows = list[dict[str, Any]]
@@ -69,7 +69,7 @@ def compared(tmp_path: Path, arms: dict[str, list[str]] = TRANSLATION, **given: 
             write_rows(INPUTS[table], path, rows)
             arguments.append(str(path))
     arms_stage.main(arguments)
-    return tables.ARMS.read(tmp_path / "arms.csv")
+    return ARMS.read(tmp_path / "arms.csv")
 
 
 def one(table: pandas.DataFrame, statistic: str, arm: str = "svgd", **where: str) -> "pandas.Series[Any]":

@@ -4,15 +4,16 @@ import json
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.files import read_lines
 from headroom.data.trees import read_trees
-from headroom.engines.translation.sites import attention_maps
-from headroom.stages import attention_maps as attention_maps_stage
+from headroom.engines.fairseq.sites import attention_maps
+from headroom.experiments.attention_maps import stage as attention_maps_stage
+from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.roles.table import ROLES
 from stages.stage_arguments import looking_at
 from written_tables import write_rows
 
-ROLES = [
+HELD = [
     ("trained", "", "E", 1, 1, "positional", "-1", 0.95, 0),
     ("trained", "", "E", 2, 1, "positional", "-1", 0.97, 0),
     ("trained", "", "D", 1, 1, "positional", "-1", 0.99, 0),
@@ -27,10 +28,10 @@ ROLES = [
 def write_roles(path, roles):
     names = ("model", "trees", "kind", "layer", "head", "role", "target", "value", "best")
     rest = {"study": "toy", "run": "r", "epoch": 2}
-    return write_rows(tables.ROLES, path, [{**rest, **dict(zip(names, role, strict=True))} for role in roles])
+    return write_rows(ROLES, path, [{**rest, **dict(zip(names, role, strict=True))} for role in roles])
 
 
-def traced(toy, tmp_path, *more, roles=ROLES):
+def traced(toy, tmp_path, *more, roles=HELD):
     given = [*looking_at(toy, toy.checkpoints[-1]), "--roles", str(write_roles(tmp_path / "roles.csv", roles))]
     attention_maps_stage.main([*given, "--output", str(tmp_path / "maps.json"), *more])
     return json.loads((tmp_path / "maps.json").read_text())
@@ -39,7 +40,7 @@ def traced(toy, tmp_path, *more, roles=ROLES):
 def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(attention_maps_stage, "SENTENCES", 1)
     rows = [
-        ("trained", "E", 1, 1, "relation", "nsubj:to-dependent", "gold", "choose", 0.9),  # held: see ROLES
+        ("trained", "E", 1, 1, "relation", "nsubj:to-dependent", "gold", "choose", 0.9),  # held: see HELD
         ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "choose", 0.3),
         ("trained", "E", 2, 2, "relation", "amod:to-governor", "gold", "choose", 0.4),
         ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "score", 0.9),
@@ -53,9 +54,9 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
     names = ("model", "kind", "layer", "head", "measure", "target", "trees", "half", "value")
     rest = {"study": "toy", "run": "r", "epoch": 2}
     given = [{**rest, **dict(zip(names, row, strict=True))} for row in rows]
-    write_rows(tables.ATTENTION_STATS, tmp_path / "p.csv", given)
+    write_rows(ATTENTION_STATS, tmp_path / "p.csv", given)
     more = ["--treebank", str(toy.corpus / "far.conllu")]
-    found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=ROLES[3:5])
+    found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=HELD[3:5])
     assert [(one["head"], one["role"], one["target"]) for one in found["maps"]] == [
         ("E1:3", "syntactic", "nsubj:to-dependent"),
         ("E2:2", "", "amod:to-governor"),

@@ -2,15 +2,15 @@
 
 import pytest
 import torch
-from headroom.claims.selection import rows_where
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, parse_profile
 from headroom.data.trees import read_trees
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.translation.model import TranslationModel
-from headroom.stages import attention_stats
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.attention_stats import stage as attention_stats
+from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
+from headroom.study.selection import rows_where
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder
 
@@ -26,7 +26,7 @@ def table(toy, tmp_path_factory):
     path = tmp_path_factory.mktemp("pointing") / "table.csv"
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), "--models", "trained", "untrained"]
     attention_stats.main([*given, *QUICK, "--output", str(path)])
-    return tables.ATTENTION_STATS.read(path)
+    return ATTENTION_STATS.read(path)
 
 
 def test_all_measures_of_all_heads_of_both_models(table):
@@ -45,7 +45,7 @@ def test_all_measures_of_all_heads_of_both_models(table):
 def test_distances_of_related_words(toy, tmp_path):
     out = ["--output", str(tmp_path / "table.csv"), "--distances", str(tmp_path / "distances.csv")]
     attention_stats.main([*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, *out])
-    found = tables.DISTANCES.read(tmp_path / "distances.csv")
+    found = DISTANCES.read(tmp_path / "distances.csv")
     bank = read_trees(str(toy.corpus / "far.conllu"))
     assert set(found["signature"]) == {f"sentences:{len(bank)}|resamples:20"}
     objects = rows_where(found, relation="obj").set_index("position")
@@ -80,7 +80,7 @@ def test_numbers_do_not_depend_on_batches(table, toy, tmp_path, monkeypatch):
     monkeypatch.setattr(attention_stats, "BATCH_EXAMPLES", 5)
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK]
     attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
-    again = tables.ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
+    again = ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
     assert again == pytest.approx(rows_where(table, model="trained")["value"].to_numpy(), abs=1e-6)
 
 
@@ -90,7 +90,7 @@ def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_p
     model.save(tmp_path / "epoch2.pt")
     given = [*looking_at(toy, tmp_path / "epoch2.pt"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
     attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
-    table = tables.ATTENTION_STATS.read(tmp_path / "pruned.csv")
+    table = ATTENTION_STATS.read(tmp_path / "pruned.csv")
     assert set(table["model"]) == {"hard-concrete.E.0.01"}
     heads = {Head(*head) for head in table[["kind", "layer", "head"]].itertuples(index=False, name=None)}
     assert heads == {
@@ -104,7 +104,7 @@ def test_without_treebank_and_training_text_the_rest_is_measured(toy, tmp_path):
         write_lines(corpus / f"check.{side}", (toy.corpus / f"check.{side}").read_text().splitlines()[:4])
     given = [*looking_at(toy, toy.checkpoints[-1]), *QUICK, "--corpus", str(corpus)]
     attention_stats.main([*given, "--output", str(tmp_path / "table.csv")])
-    table = tables.ATTENTION_STATS.read(tmp_path / "table.csv")
+    table = ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["measure"]) == {"confidence", "offset"}
     assert "examples:4" in table["signature"][0]
 
@@ -135,10 +135,10 @@ def own(tmp_path_factory):
 
 
 def test_classifiers_too(own, tmp_path):
-    where = ["--task", "classification", "--checkpoint", str(own / "epoch3"), "--corpus", str(own / "corpus")]
+    where = ["--engine", "classifier", "--checkpoint", str(own / "epoch3"), "--corpus", str(own / "corpus")]
     given = [*where, "--device", "cpu", "--treebank", str(own / "trees.conllu"), "--relations", "nsubj"]
     attention_stats.main([*given, *QUICK, "--frequent-tokens", "3", "--output", str(tmp_path / "table.csv")])
-    table = tables.ATTENTION_STATS.read(tmp_path / "table.csv")
+    table = ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["kind"]) == {"E"}
     assert set(table["measure"]) == {"confidence", "offset", "relation", "rare"}
     assert set(table["epoch"]) == {3}

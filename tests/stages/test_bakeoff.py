@@ -2,12 +2,14 @@
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
+from headroom.experiments.bakeoff import curves as bakeoff_curves
+from headroom.experiments.bakeoff import scores as bakeoff_scores
+from headroom.experiments.bakeoff import stage as bakeoff
+from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
 from headroom.methods.criteria import REFERENCE
 from headroom.methods.orders import by_head, least_important_first, top_first
-from headroom.stages import bakeoff, bakeoff_curves, bakeoff_scores
 from scipy.stats import spearmanr, ttest_1samp
 from stages.stage_arguments import QUICK, looking_at
 from written_tables import write_rows
@@ -36,12 +38,12 @@ def place(toy, lively_checkpoint, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def scores(place):
-    return tables.BAKEOFF_SCORES.read_all([place / f"scores.{family}.csv" for family in FAMILIES])
+    return BAKEOFF_SCORES.read_all([place / f"scores.{family}.csv" for family in FAMILIES])
 
 
 @pytest.fixture(scope="module")
 def costs(place):
-    return tables.BAKEOFF_COSTS.read_all([place / f"costs.{family}.csv" for family in FAMILIES]).set_index("criterion")
+    return BAKEOFF_COSTS.read_all([place / f"costs.{family}.csv" for family in FAMILIES]).set_index("criterion")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def summary(place):
         *found[1],
     ]
     bakeoff.main([*given, "--output", str(place / "bakeoff.csv")])
-    return tables.BAKEOFF.read(place / "bakeoff.csv")
+    return BAKEOFF.read(place / "bakeoff.csv")
 
 
 def of(scores, criterion, half="all"):
@@ -113,7 +115,7 @@ def test_curves_follow_the_scores(place, scores, lively):
         "bottom-first": top_first(heads)[::-1],
     }
     for order, heads_first in expected.items():
-        rows = tables.BAKEOFF_CURVES.read(place / f"curves.{order}.csv")
+        rows = BAKEOFF_CURVES.read(place / f"curves.{order}.csv")
         half = rows[(rows["heads_removed"] == 12) & (rows["ranking"] == "fixed")]
         assert {frozenset(parse_profile(text, lively.sites)) for text in half["removed"]} == {
             frozenset(heads_first[:12])
@@ -121,7 +123,7 @@ def test_curves_follow_the_scores(place, scores, lively):
 
 
 def test_only_named_criteria_are_scored_again(place):
-    ways = {order: tables.BAKEOFF_CURVES.read(place / f"curves.{order}.csv")["ranking"].unique() for order in ORDERS}
+    ways = {order: BAKEOFF_CURVES.read(place / f"curves.{order}.csv")["ranking"].unique() for order in ORDERS}
     assert sorted(ways.pop("gradient-example")) == ["fixed", "rescored"]
     assert all(list(own) == ["fixed"] for own in ways.values())
 
@@ -145,11 +147,11 @@ def made(tmp_path, place):
         for repair, gain in (("none", 0.0), ("obs", 0.1))
         for removed, share in ((0, 1.0), (2, middle + gain), (4, 0.0))
     ]  # fmt: skip
-    path = write_rows(tables.BAKEOFF_CURVES, tmp_path / "bakeoff_curves" / "all.csv", rows)
+    path = write_rows(BAKEOFF_CURVES, tmp_path / "bakeoff_curves" / "all.csv", rows)
     known = [[str(place / f"{name}.{family}.csv") for family in FAMILIES] for name in ("scores", "costs")]
     given = ["--study", "toy", "--task", "translation", "--curves", str(path), "--scores", *known[0]]
     bakeoff.main([*given, "--costs", *known[1], "--output", str(tmp_path / "bakeoff.csv")])
-    return tables.BAKEOFF.read(tmp_path / "bakeoff.csv")
+    return BAKEOFF.read(tmp_path / "bakeoff.csv")
 
 
 def test_areas_of_runs_and_their_means(made):

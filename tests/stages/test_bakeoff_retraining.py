@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, format_profile
 from headroom.core.resamples import read_with_resamples
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.bakeoff import retraining as bakeoff_retraining
+from headroom.experiments.bakeoff.retraining import before_and_after, layouts
+from headroom.experiments.bakeoff.settings import RetrainingSettings
+from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING, BAKEOFF_SCORES
 from headroom.methods.orders import random_order
-from headroom.settings.pruning import RetrainingSettings
-from headroom.stages import bakeoff_retraining
-from headroom.stages.bakeoff_retraining import before_and_after, layouts
 from stages.stage_arguments import QUICK, looking_at
 from stages.test_classifiers import arguments, own_encoder
 from written_tables import write_rows
@@ -43,10 +43,10 @@ def made(request, tmp_path_factory):
          "criterion": "made", "half": "all", "value": float(place)}
         for place, head in enumerate(found.heads)
     ]  # fmt: skip
-    scores = write_rows(tables.BAKEOFF_SCORES, place / "scores.csv", rows)
+    scores = write_rows(BAKEOFF_SCORES, place / "scores.csv", rows)
     found.flags, found.output = [*flags, "--scores", str(scores)], place / "retrained.csv"
     bakeoff_retraining.main([*found.flags, *FLAGS, "--output", str(found.output)])
-    found.table = tables.BAKEOFF_RETRAINING.read(found.output)
+    found.table = BAKEOFF_RETRAINING.read(found.output)
     found.main = found.table["metric"].iloc[0]
     return found
 
@@ -81,7 +81,7 @@ def test_rows_before_are_of_the_run_with_masked_heads(made):
         (name, updates): of(made, name, updates=updates)["value"] for name in ("good", "bad") for updates in (0, 5)
     }
     assert len(set(values.values())) == 4
-    rows = read_with_resamples(tables.BAKEOFF_RETRAINING, [made.output])
+    rows = read_with_resamples(BAKEOFF_RETRAINING, [made.output])
     rows = rows[rows["metric"] == made.main]
     assert rows["resampled"].map(len).eq(20).all()
     before = rows[(rows["layout"] == "full") & (rows["updates"] == 0)].iloc[0]

@@ -4,28 +4,35 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import parse_profile
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.model import ClassificationModel
-from headroom.stages import ablation as ablation_stage
-from headroom.stages import (
-    agreement,
-    encoder,
-    evaluation,
-    gates,
-    keep_one,
-    parameters,
-    pruning,
-    rank_correlation,
-    removal,
-    settling,
-    timing,
-    training,
-)
-from headroom.stages import scores as scores_stage
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.ablation import stage as ablation_stage
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.agreement import stage as agreement
+from headroom.experiments.evaluation import stage as evaluation
+from headroom.experiments.evaluation.table import EVALUATION
+from headroom.experiments.gates import stage as gates
+from headroom.experiments.gates.table import PRUNED_MODELS
+from headroom.experiments.keep_one import stage as keep_one
+from headroom.experiments.keep_one.table import KEEP_ONE
+from headroom.experiments.parameters import stage as parameters
+from headroom.experiments.parameters.table import PARAMETERS
+from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.pruning.table import PRUNING
+from headroom.experiments.rank_correlation import stage as rank_correlation
+from headroom.experiments.rank_correlation.table import RANK_CORRELATION
+from headroom.experiments.removal import stage as removal
+from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.scores import stage as scores_stage
+from headroom.experiments.scores.table import SCORES
+from headroom.experiments.settling import stage as settling
+from headroom.experiments.timing import stage as timing
+from headroom.experiments.timing.table import TIMING
+from headroom.experiments.training import stage as training
+from headroom.preparation import encoder
 from toy_encoder import toy_text, write_encoder
 from toy_fine_tuning import write_corpus
 
@@ -58,7 +65,7 @@ def self_attentive(place):
     where = ["--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")]
     written = ["--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"]
     few = ["--epochs", "2", "--learning-rate", "0.01", "--batch-size", "8", "--max-length", "600"]
-    training.main(["--task", "classification", *RUN, *where, *written, *few])
+    training.main(["--engine", "classifier", *RUN, *where, *written, *few])
     epochs = [place / "run" / f"epoch{epoch}" for epoch in (1, 2)]
     return SimpleNamespace(place=place, epochs=epochs, sites=["E1"], heads=4)
 
@@ -78,7 +85,7 @@ def made(request, tmp_path_factory):
 def arguments(made, output, *more, several=False):
     epochs = ["--checkpoints", *map(str, made.epochs)] if several else ["--checkpoint", str(made.epochs[-1])]
     corpus = ["--corpus", str(made.place / "corpus")]
-    return ["--task", "classification", *RUN, *epochs, *corpus, "--device", "cpu", "--output", str(output), *more]
+    return ["--engine", "classifier", *RUN, *epochs, *corpus, "--device", "cpu", "--output", str(output), *more]
 
 
 def test_a_self_attentive_classifier_has_one_site(made):
@@ -90,7 +97,7 @@ def test_a_self_attentive_classifier_has_one_site(made):
 
 
 def test_scores_settling_and_agreement(made, tmp_path):
-    table = tables.SCORES.read(made.scores[1])
+    table = SCORES.read(made.scores[1])
     assert len(table) == len(made.epochs) * 4 * made.heads * 2  # epochs, criteria, heads, raw and normalised
     assert set(table["epoch"]) == {int(path.name[-1]) for path in made.epochs}
     assert (table["value"] > 0).all()
@@ -100,13 +107,13 @@ def test_scores_settling_and_agreement(made, tmp_path):
 
 
 def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
-    table = tables.ABLATION.read(made.ablation[1])
+    table = ABLATION.read(made.ablation[1])
     assert len(table) == 2 * made.heads * len(METRICS)
     model = ClassificationModel.load(made.epochs[-1], "cpu")
     model.remove(parse_profile(f"{made.sites[-1]}:3", model.sites))
     model.save(tmp_path / "sliced")
     evaluation.main([*arguments(made, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
-    expected = tables.EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
+    expected = EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
     rows = table[(table["set"] == "test") & (table["layer"] == len(made.sites)) & (table["head"] == 3)]
     assert rows.set_index("metric")["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
 
@@ -115,7 +122,7 @@ def test_criteria_are_compared_without_where_heads_point_and_relevance(made, tmp
     halves = [str(made.place / f"{name}.halves.csv") for name in ("scores", "ablation")]
     more = [*made.scores, *made.ablation, "--gates", "--halves", *halves]
     rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
-    table = tables.RANK_CORRELATION.read(tmp_path / "criteria.csv")
+    table = RANK_CORRELATION.read(tmp_path / "criteria.csv")
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
 
 
@@ -123,14 +130,14 @@ def test_final_scores_of_every_metric_asked_for(made, tmp_path):
     given = arguments(made, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
     metrics = ["matthews", "f1", "accuracy"]
     evaluation.main([*given, "--metrics", *metrics])
-    table = tables.EVALUATION.read(tmp_path / "table.csv")
+    table = EVALUATION.read(tmp_path / "table.csv")
     assert table["metric"].tolist() == [*metrics, "loss"] * 2
     assert set(table["decoding"]) == {"argmax"}
 
 
 def test_one_head_kept_in_every_site(made, tmp_path):
     keep_one.main(arguments(made, tmp_path / "keep.csv", *QUICK))
-    table = tables.KEEP_ONE.read(tmp_path / "keep.csv")
+    table = KEEP_ONE.read(tmp_path / "keep.csv")
     assert len(table) == 2 * made.heads * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
     assert [f"E{layer}" for layer in sorted(set(chosen["layer"]))] == made.sites
@@ -140,12 +147,12 @@ def test_curves_by_every_order_and_within_sites(made, tmp_path):
     last = SimpleNamespace(place=made.place, epochs=made.epochs[-1:])  # ablation is of the last epoch
     given = arguments(last, tmp_path / "curves.csv", *QUICK, *made.scores, "--step", "0.5", several=True)
     pruning.main([*given, *made.ablation, "--random-draws", "1", "--test-examples", "20"])
-    table = tables.PRUNING.read(tmp_path / "curves.csv")
+    table = PRUNING.read(tmp_path / "curves.csv")
     assert len(table) == (4 * 3 + 3) * 3 * len(METRICS)
     assert set(table["scope"]) == {"all"}
     assert table["heads_removed"].max() == made.heads
     pruning.main([*given, "--only-main", "true", "--scopes", "sites"])
-    table = tables.PRUNING.read(tmp_path / "curves.csv")
+    table = PRUNING.read(tmp_path / "curves.csv")
     assert [*dict.fromkeys(table["scope"])] == made.sites
     assert set(table["heads_total"]) == {4}
 
@@ -153,7 +160,7 @@ def test_curves_by_every_order_and_within_sites(made, tmp_path):
 def test_a_sliced_classifier_labels_as_the_masked_one(made, tmp_path):
     given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
     removal.main([*given, "--sliced", str(tmp_path / "sliced")])
-    checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
+    checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
     left = sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites)
@@ -163,7 +170,7 @@ def test_a_sliced_classifier_labels_as_the_masked_one(made, tmp_path):
 def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
     given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
     removal.main([*given, "--sliced", str(tmp_path / "sliced"), "--repair", "refit"])
-    checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
+    checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-4
     assert len({checks["loss_full"], checks["loss_unrepaired"], checks["loss_repaired"]}) == 3
@@ -172,7 +179,7 @@ def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
 def test_timing_of_full_masked_and_sliced(made, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     timing.main(arguments(made, tmp_path / "timing.csv", *made.scores, "--samples", str(tmp_path / "all.csv"), *few))
-    table = tables.TIMING.read(tmp_path / "timing.csv")
+    table = TIMING.read(tmp_path / "timing.csv")
     assert set(table["part"]) == {"model"}
     assert len(table) == 3 * 2
     assert "length:" in table["signature"][0]
@@ -180,7 +187,7 @@ def test_timing_of_full_masked_and_sliced(made, tmp_path):
 
 def test_counts_by_hand(made, tmp_path):
     parameters.main(arguments(made, tmp_path / "parameters.csv"))
-    table = tables.PARAMETERS.read(tmp_path / "parameters.csv")
+    table = PARAMETERS.read(tmp_path / "parameters.csv")
     assert table[["kind", "layer", "heads"]].values.tolist() == [["E", int(site[1]), 4] for site in made.sites]
     if made.heads == 8:
         of_head, rest = 4 * 16 * 4 + 3 * 4, 16  # the output's bias stays
@@ -218,7 +225,7 @@ def test_learned_gates_and_their_controls(made, tmp_path, way):
     ]
     more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
     gates.main(arguments(made, tmp_path / "pruned.csv", *brief, *way, *more))
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["heads"]) == {made.heads}
     for path in (tmp_path / "models").glob("*/epoch?"):
         model = ClassificationModel.load(path, "cpu")

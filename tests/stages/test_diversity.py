@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from headroom.claims.selection import rows_where
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.engines.classification.self_attentive import SelfAttentiveConfig, SelfAttentiveForSequenceClassification
-from headroom.methods.diversity import MEASURES
-from headroom.stages import diversity
+from headroom.engines.hub.self_attentive import SelfAttentiveConfig, SelfAttentiveForSequenceClassification
+from headroom.experiments.diversity import stage as diversity
+from headroom.experiments.diversity.measures import MEASURES
+from headroom.experiments.diversity.table import DIVERSITY
+from headroom.study.selection import rows_where
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, toy_tokenizer, write_encoder
@@ -19,7 +19,7 @@ class TestTranslation:
     def table(self, toy, tmp_path_factory):
         path = tmp_path_factory.mktemp("diversity") / "table.csv"
         diversity.main([*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10", "--output", str(path)])
-        return tables.DIVERSITY.read(path)
+        return DIVERSITY.read(path)
 
     def test_a_row_per_epoch_site_and_measure(self, table):
         assert len(table) == 6 * (8 + 9)
@@ -57,10 +57,10 @@ class TestClassification:
     @pytest.fixture(scope="class")
     def table(self, own):
         places = [str(own / f"epoch{epoch}") for epoch in (3, 4)]
-        given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(own / "corpus")]
+        given = ["--engine", "classifier", "--checkpoints", *places, "--corpus", str(own / "corpus")]
         given += ["--device", "cpu", "--run", "entailment.baseline.seed1"]
         diversity.main([*given, "--batch-examples", "5", "--output", str(own / "table.csv")])
-        return tables.DIVERSITY.read(own / "table.csv")
+        return DIVERSITY.read(own / "table.csv")
 
     def test_a_row_per_epoch_site_and_measure(self, table):
         assert len(table) == 2 * (8 + 9)
@@ -81,7 +81,7 @@ class TestClassification:
     def test_checkpoints_of_other_shapes_are_refused(self, own, tmp_path):
         write_encoder(tmp_path / "epoch9", width=32)
         places = [str(own / "epoch3"), str(tmp_path / "epoch9")]
-        given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(own / "corpus")]
+        given = ["--engine", "classifier", "--checkpoints", *places, "--corpus", str(own / "corpus")]
         with pytest.raises(HeadroomError, match="different shapes"):
             diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
         assert not (tmp_path / "table.csv").exists()
@@ -90,9 +90,9 @@ class TestClassification:
 def test_a_site_with_one_head_has_no_rows(tmp_path):
     write_encoder(tmp_path / "epoch1", heads=1)
     write_lines(tmp_path / "check.tsv", ["sentence\tlabel", "the dog sees\tno", "a cat\tyes"])
-    given = ["--task", "classification", "--checkpoints", str(tmp_path / "epoch1"), "--corpus", str(tmp_path)]
+    given = ["--engine", "classifier", "--checkpoints", str(tmp_path / "epoch1"), "--corpus", str(tmp_path)]
     diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
-    assert len(tables.DIVERSITY.read(tmp_path / "table.csv")) == 0
+    assert len(DIVERSITY.read(tmp_path / "table.csv")) == 0
 
 
 def test_hops_are_heads_without_values(tmp_path):
@@ -115,9 +115,9 @@ def test_hops_are_heads_without_values(tmp_path):
     text = toy_text(examples=12)
     write_lines(tmp_path / "check.tsv", ["sentence\tlabel", *("\t".join(row) for row in zip(text.first, text.labels))])
     places = [str(tmp_path / f"epoch{epoch}") for epoch in (1, 2)]
-    given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(tmp_path), "--device", "cpu"]
+    given = ["--engine", "classifier", "--checkpoints", *places, "--corpus", str(tmp_path), "--device", "cpu"]
     diversity.main([*given, "--batch-examples", "5", "--output", str(tmp_path / "table.csv")])
-    table = tables.DIVERSITY.read(tmp_path / "table.csv")
+    table = DIVERSITY.read(tmp_path / "table.csv")
     assert len(table) == 7 + 8
     assert {*table["measure"]} == {*MEASURES} - {"value_cosine"}
     assert rows_where(table, measure="particle_step")["value"].item() == pytest.approx(2 * 6**0.5)

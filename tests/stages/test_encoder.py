@@ -7,7 +7,7 @@ import pytest
 import transformers
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
-from headroom.stages import encoder
+from headroom.preparation import encoder
 from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, write_corpus
 

@@ -1,10 +1,10 @@
 """The stage `evaluation` on a tiny run."""
 
-from headroom.core import tables
 from headroom.core.files import read_lines
-from headroom.engines.translation import fairseq as translation
-from headroom.settings.evaluation import DecodingSettings
-from headroom.stages import evaluation
+from headroom.engines.fairseq import library as translation
+from headroom.experiments.evaluation import stage as evaluation
+from headroom.experiments.evaluation.table import EVALUATION
+from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU
 from stages.stage_arguments import QUICK, looking_at
 
@@ -12,7 +12,7 @@ from stages.stage_arguments import QUICK, looking_at
 def test_every_set_and_metric_with_its_interval(toy, lively, lively_checkpoint, tmp_path):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check", "far", "--beam", "3"]
     evaluation.main([*given, "--output", str(tmp_path / "evaluation.csv")])
-    table = tables.EVALUATION.read(tmp_path / "evaluation.csv")
+    table = EVALUATION.read(tmp_path / "evaluation.csv")
     assert list(table["set"]) == ["check"] * 4 + ["far"] * 4
     assert list(table["metric"]) == ["bleu", "chrf", "exact", "loss"] * 2
     assert set(table["epoch"]) == {2}
@@ -34,4 +34,4 @@ def test_beam_and_length_penalty_reach_the_generator(toy, lively_checkpoint, tmp
     flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--beam", "2", "--length-penalty", "0.6"]
     evaluation.main([*flags, "--output", str(tmp_path / "evaluation.csv")])
     assert [(search["beam_size"], search["len_penalty"]) for search in given] == [(2, 0.6)]
-    assert "beam:2|lenpen:0.6" in tables.EVALUATION.read(tmp_path / "evaluation.csv")["signature"][0]
+    assert "beam:2|lenpen:0.6" in EVALUATION.read(tmp_path / "evaluation.csv")["signature"][0]

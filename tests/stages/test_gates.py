@@ -5,18 +5,21 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import Site, parse_profile
-from headroom.engines.translation import training as translation_engine
-from headroom.engines.translation.checkpoint import load_state
-from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.model import TranslationModel
-from headroom.settings.evaluation import DecodingSettings
-from headroom.stages import from_scratch, gates, training
-from headroom.stages import scores as scores_stage
+from headroom.engines.fairseq import training as translation_engine
+from headroom.engines.fairseq.checkpoint import load_state
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.engines.fairseq.judging import TranslatedSet
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.experiments.gates import from_scratch
+from headroom.experiments.gates import stage as gates
+from headroom.experiments.gates.table import GATES, PRUNED_MODELS
+from headroom.experiments.scores import stage as scores_stage
+from headroom.experiments.training import stage as training
+from headroom.experiments.training.table import TRAINING
+from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import QUICK, looking_at
 from toy_run import SHAPE
 
@@ -49,7 +52,7 @@ def learned(toy, lively_checkpoint, tmp_path_factory):
 
 
 def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
-    table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
+    table = PRUNED_MODELS.read(learned / "pruned.csv")
     assert len(table) == 2 * 3 * 4
     assert set(table["gates"]) == {"hard", "hardened", "soft"}
     assert set(table["metric"]) == {"bleu", "chrf", "exact", "loss"}
@@ -67,7 +70,7 @@ def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
 
 def test_hard_models_are_evaluated_on_every_set_and_learned_gates_on_the_first(toy, lively_checkpoint, tmp_path):
     gates.main(arguments(toy, lively_checkpoint, tmp_path, "--penalties", "0.01", "--judge-on", "test", "check"))
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     found = table[table["metric"] == "bleu"][["gates", "set"]]
     assert [*found.itertuples(index=False, name=None)] == [
         *(("soft", "test"), ("hardened", "test")),
@@ -79,7 +82,7 @@ def test_hard_models_are_evaluated_on_every_set_and_learned_gates_on_the_first(t
 
 
 def test_a_row_per_gate(learned):
-    table = tables.GATES.read(learned / "gates.csv")
+    table = GATES.read(learned / "gates.csv")
     assert len(table) == 2 * 24
     strong = table[table["setting"] == 20]
     assert (strong["p_closed"].astype(float) > 0.95).all()
@@ -98,7 +101,7 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, learned, name):
         .judge(model)
         .scores
     )
-    table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
+    table = PRUNED_MODELS.read(learned / "pruned.csv")
     mine = table[(table["setting"] == float(name)) & (table["gates"] == "hard")].set_index("metric")["value"]
     assert found["loss"] == pytest.approx(mine["loss"], rel=1e-5)
     assert found["bleu"] == pytest.approx(mine["bleu"], abs=1e-4)
@@ -112,11 +115,11 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
             *("--learned", str(learned)),
         )
     )
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["setting"], table["kept"], table["heads"])) == {(4, 4, 8), (0, 0, 8)}
     assert set(table["gates"]) == {"hard"}
     assert set(zip(table["updates"], table["gate_updates"])) == {(8, 6)}
-    assert set(tables.GATES.read(learned)["kind"]) == {"E"}
+    assert set(GATES.read(learned)["kind"]) == {"E"}
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +135,7 @@ def test_controls(toy, lively_checkpoint, scores, tmp_path, scope, heads):
     more += ["--random-draws", "2", "--training", str(toy.directory / "training.csv")]
     more += ["--models", str(tmp_path / "models"), "--save", "all", "random2-0.25"]
     gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     found = {(row.method, row.draw, row.kept, row.heads) for row in table.itertuples()}
     few = heads // 4
     assert found == {
@@ -147,7 +150,7 @@ def test_controls(toy, lively_checkpoint, scores, tmp_path, scope, heads):
 
 def updates_of(path):
     """The updates of the last epoch by the table of a training."""
-    table = tables.TRAINING.read(path)
+    table = TRAINING.read(path)
     return table[table["measure"] == "updates"].set_index("epoch")["value"][2]
 
 
@@ -172,7 +175,7 @@ def from_scratch_table(toy, checkpoint, place, *more):
     flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--setting", "0.01", *more]
     model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
     from_scratch.main([*flags, *model, "--output", str(place / "scratch.csv")])
-    return tables.PRUNED_MODELS.read(place / "scratch.csv")
+    return PRUNED_MODELS.read(place / "scratch.csv")
 
 
 def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
@@ -213,7 +216,7 @@ def test_fresh_weights_are_not_those_of_the_run_and_rewound_ones_are(toy, tmp_pa
     assert cosine(found["epoch1"]["epoch2"], whole) > 0.9
     assert cosine(found["init"]["epoch1"], toy.checkpoints[0]) > 0.9
     assert set(found["epoch1"]) == {"epoch2"}  # the first epoch was the run's
-    records = tables.TRAINING.read(tmp_path / "epoch1" / "training.csv")
+    records = TRAINING.read(tmp_path / "epoch1" / "training.csv")
     assert set(records["epoch"]) == {2}
     assert updates_of(tmp_path / "epoch1" / "training.csv") == updates_of(toy.directory / "training.csv")
 
@@ -261,11 +264,11 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
     leading = {"study": "toy", "run": "toy", "measure": "valid_loss", "signature": ""}
     rows = [{**leading, "epoch": epoch, "value": value} for epoch, value in enumerate(losses, 1)]
     rows.append({**leading, "epoch": len(losses), "measure": "updates", "value": 50})
-    tables.TRAINING.write(tmp_path / "training.csv", rows)
+    TRAINING.write(tmp_path / "training.csv", rows)
     more = ["--training", str(tmp_path / "training.csv"), "--penalties", "0.01"]
     with caplog.at_level(logging.WARNING):
         gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["start"], table["total_updates"])) == {(start, 58)}
     assert ("had not converged" in caplog.text) == (start == "falling")
     assert "neither 0 nor 1; raise gates.gate_updates" in caplog.text  # six updates decide nothing

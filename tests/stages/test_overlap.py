@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core import tables
-from headroom.stages import overlap
+from headroom.experiments.arms import overlap
+from headroom.experiments.arms.table import OVERLAP
+from headroom.experiments.scores.table import SCORES
 from written_tables import write_rows
 
 RISING = [1.0, 2, 3, 4, 5, 6, 7, 8]
@@ -30,10 +31,10 @@ def overlaps(tmp_path: Path, **runs: list[float] | list[dict[str, Any]]) -> pand
         run = name.replace("_", ".")
         rows = given if isinstance(given[0], dict) else scores(given)
         path = tmp_path / f"{run}.csv"
-        write_rows(tables.SCORES, path, [row | {"run": run} for row in rows])
+        write_rows(SCORES, path, [row | {"run": run} for row in rows])
         arguments.append(str(path))
     overlap.main(arguments)
-    return tables.OVERLAP.read(tmp_path / "overlap.csv")
+    return OVERLAP.read(tmp_path / "overlap.csv")
 
 
 def test_common_heads_counted_by_hand(tmp_path: Path) -> None:

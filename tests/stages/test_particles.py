@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from headroom.claims.selection import rows_where
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.methods.particle_geometry import MEASURES, geometry
-from headroom.stages import particles
+from headroom.experiments.particles import stage as particles
+from headroom.experiments.particles.geometry import MEASURES, geometry
+from headroom.experiments.particles.table import PARTICLES
+from headroom.study.selection import rows_where
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import looking_at
 from toy_encoder import write_encoder
@@ -20,11 +20,11 @@ class TestTranslation:
     def table(self, toy, tmp_path_factory):
         path = tmp_path_factory.mktemp("particles") / "table.csv"
         particles.main([*looking_at(toy, *reversed(toy.checkpoints), several=True), "--output", str(path)])
-        return tables.PARTICLES.read(path)
+        return PARTICLES.read(path)
 
     def test_a_row_per_epoch_site_projection_and_measure(self, table):
         assert len(table) == 2 * 6 * 3 * (len(MEASURES) + 1)
-        assert not table.duplicated(list(tables.PARTICLES.key)).any()
+        assert not table.duplicated(list(PARTICLES.key)).any()
         assert {*table["projection"]} == {"query", "key", "value"}
         assert {*table["measure"]} == {*MEASURES, "norm_ratio"}
         assert {*rows_where(table, measure="norm_ratio")["signature"]} == {"since:epoch1"}
@@ -54,10 +54,10 @@ class TestClassification:
         moved = load_file(weights)
         moved["bert.encoder.layer.0.attention.self.key.weight"] *= 1.5
         save_file(moved, weights, metadata={"format": "pt"})
-        given = ["--task", "classification", "--checkpoints", str(place / "epoch3"), str(place / "epoch4")]
+        given = ["--engine", "classifier", "--checkpoints", str(place / "epoch3"), str(place / "epoch4")]
         given += ["--corpus", str(place), "--device", "cpu", "--run", "entailment.baseline.seed1"]
         particles.main([*given, "--output", str(place / "table.csv")])
-        return tables.PARTICLES.read(place / "table.csv")
+        return PARTICLES.read(place / "table.csv")
 
     def test_norms_are_compared_with_the_first_epoch(self, table):
         ratios = rows_where(table, measure="norm_ratio", epoch=4)
@@ -75,9 +75,9 @@ class TestClassification:
 
 
 def classified(tmp_path, *places):
-    given = ["--task", "classification", "--checkpoints", *map(str, places), "--corpus", str(tmp_path)]
+    given = ["--engine", "classifier", "--checkpoints", *map(str, places), "--corpus", str(tmp_path)]
     particles.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
-    return tables.PARTICLES.read(tmp_path / "table.csv")
+    return PARTICLES.read(tmp_path / "table.csv")
 
 
 def test_a_site_with_one_head_has_no_rows(tmp_path):

@@ -10,10 +10,10 @@ import headroom
 import psutil
 import pytest
 from commands import PATIENCE, wait_until
-from headroom.core import tables
+from headroom.engines.fairseq import training
 from headroom.engines.training import fingerprint
-from headroom.engines.translation import training
-from headroom.stages.training import build_parser, training_of
+from headroom.experiments.training.stage import build_parser, training_of
+from headroom.experiments.training.table import TRAINING
 from toy_fairseq import write_data
 from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
@@ -21,7 +21,7 @@ from toy_run import SHAPE
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(params=["translation", "classification"])
+@pytest.fixture(params=["fairseq", "classifier"])
 def task(request):
     return request.param
 
@@ -33,8 +33,8 @@ def made(tmp_path_factory):
     data, corpus = write_data(place / "data"), write_corpus(place / "corpus")
     encoder = write_toy_encoder(place / "encoder")
     return {
-        "translation": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
-        "classification": [
+        "fairseq": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
+        "classifier": [
             "--corpus",
             str(corpus),
             "--encoder",
@@ -54,7 +54,7 @@ def start(task, made):
 
     def call(place, *more, epochs):
         command = [
-            *(sys.executable, "-m", "headroom", "training", "--task", task, "--device", "cpu", "--processes", "2"),
+            *(sys.executable, "-m", "headroom", "training", "--engine", task, "--device", "cpu", "--processes", "2"),
             *("--arm", "mine", "--method", "spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
             *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[task], *more),
         ]
@@ -86,7 +86,7 @@ def workers(started):
     return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
 
 
-@pytest.mark.parametrize("task", ["translation"], indirect=True)
+@pytest.mark.parametrize("task", ["fairseq"], indirect=True)
 def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(start, finish, tmp_path):
     """Of one engine: both are stopped by the same code, and how each resumes is tested without the stage."""
     cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
@@ -116,7 +116,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(start, fin
 
 def test_the_number_of_processes_is_part_of_every_training(task, made, tmp_path):
     def of(processes):
-        flags = ["--task", task, "--device", "cpu", "--processes", processes, "--arm", "mine", "--method", "spos"]
+        flags = ["--engine", task, "--device", "cpu", "--processes", processes, "--arm", "mine", "--method", "spos"]
         places = ["--work", str(tmp_path), "--output", str(tmp_path / "losses.csv"), "--epochs", "1"]
         return training_of(build_parser(task).parse_args([*flags, *places, *made[task]]))
 
@@ -126,13 +126,13 @@ def test_the_number_of_processes_is_part_of_every_training(task, made, tmp_path)
     assert "|processes:2|" in two.signature("mine")
 
 
-@pytest.mark.parametrize("task", ["translation"], indirect=True)
+@pytest.mark.parametrize("task", ["fairseq"], indirect=True)
 def test_another_number_of_processes_starts_clean(finish, tmp_path):
     finish(tmp_path, epochs=1)
-    assert "|processes:2|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
+    assert "|processes:2|" in TRAINING.read(tmp_path / "losses.csv")["signature"][0]
     finish(tmp_path, "--processes", "1", epochs=1)
     assert "other settings, data or code; starting from scratch" in (tmp_path / "log").read_text()
-    assert "processes" not in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
+    assert "processes" not in TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 
 def test_an_error_in_the_processes_is_one_line(start, tmp_path):

@@ -1,15 +1,17 @@
 """The stage `pruning` on a tiny run: every order, its controls, and their points."""
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
-from headroom.engines.translation.judging import METRICS
+from headroom.engines.fairseq.judging import METRICS
+from headroom.experiments.ablation import stage as ablation_stage
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.pruning.table import PRUNING
+from headroom.experiments.relevance.table import RELEVANCE
+from headroom.experiments.scores import stage as scores_stage
 from headroom.methods import judging
 from headroom.methods.orders import by_head, least_important_first, read_scores
-from headroom.stages import ablation as ablation_stage
-from headroom.stages import pruning
-from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 from written_tables import write_rows
 
@@ -40,7 +42,7 @@ def curves(toy, inputs, lively_checkpoint, tmp_path_factory):
     criteria = ["--criteria", "gradient-example", "gradient-token"]
     given = arguments(toy, inputs, output, lively_checkpoint)
     pruning.main([*given, *criteria, "--ablation", str(inputs / "ablation.csv")])
-    return tables.PRUNING.read(output)
+    return PRUNING.read(output)
 
 
 def test_every_order_with_every_point_and_metric(curves):
@@ -86,7 +88,7 @@ def test_orders_follow_their_tables(curves, inputs, lively):
     order = least_important_first(scores, heads)
     assert removed("gradient-example", normalised="raw", ranking="fixed") == set(order[:12])
     assert removed("reverse") == set(order[12:])
-    effects = tables.ABLATION.read(inputs / "ablation.csv")
+    effects = ABLATION.read(inputs / "ablation.csv")
     bleu, loss = (effects[effects["metric"] == metric] for metric in ("bleu", "loss"))
     rises = by_head(loss, loss["delta"])  # by which heads of equal BLEU are ordered
     costs = {head: (cost, rises[head]) for head, cost in by_head(bleu, -bleu["delta"]).items()}
@@ -97,7 +99,7 @@ def test_orders_follow_their_tables(curves, inputs, lively):
 def test_only_the_main_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_path):
     given = arguments(toy, inputs, tmp_path / "dynamics.csv", toy.checkpoints[0], lively_checkpoint)
     pruning.main([*given, "--only-main", "true", "--scopes", "all"])
-    table = tables.PRUNING.read(tmp_path / "dynamics.csv")
+    table = PRUNING.read(tmp_path / "dynamics.csv")
     assert set(table["order"]) == {"gradient-example"}
     assert len(table) == 2 * 3 * len(METRICS)
     assert set(table["epoch"]) == {1, 2}
@@ -124,11 +126,11 @@ def test_any_criterion_is_an_order_and_the_main_one_is_chosen(toy, inputs, livel
     heads = all_heads(lively.sites)
     about = {"study": "s", "run": "r", "epoch": 2, "measure": "relevance", "half": "all", "signature": "n:9"}
     rows = [about | vars(head) | {"value": (7 * place) % 24} for place, head in enumerate(heads)]
-    relevance = write_rows(tables.RELEVANCE, tmp_path / "relevance.csv", rows)
+    relevance = write_rows(RELEVANCE, tmp_path / "relevance.csv", rows)
     given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
     chosen = ["--main", "gradient-token", "--criteria", "gradient-token", "relevance", "--normalisations", "raw"]
     pruning.main([*given, *chosen, "--scopes", "all", "--random-draws", "1", "--relevance", str(relevance)])
-    table = tables.PRUNING.read(tmp_path / "curves.csv")
+    table = PRUNING.read(tmp_path / "curves.csv")
     assert list(dict.fromkeys(table["order"])) == ["gradient-token", "relevance", "random", "reverse"]
     half = table[(table["heads_removed"] == 12) & (table["ranking"] == "fixed")]
     removed = {order: parse_profile(text, lively.sites) for order, text in zip(half["order"], half["removed"])}

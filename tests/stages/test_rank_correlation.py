@@ -7,12 +7,17 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.gates.table import GATES
+from headroom.experiments.rank_correlation import stage as rank_correlation
+from headroom.experiments.rank_correlation.stage import Head, Scored
+from headroom.experiments.rank_correlation.table import RANK_CORRELATION
+from headroom.experiments.relevance.table import RELEVANCE
+from headroom.experiments.scores.table import SCORES, SCORES_HALVES
 from headroom.methods.criteria import criterion
-from headroom.stages import rank_correlation
-from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr
 from written_tables import write_rows
 
@@ -42,7 +47,7 @@ def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[s
             mine = [value * sign if normalised == "raw" else 1.0 for value in values]
             rows += rows_of(mine, criterion=name, normalised=normalised, **cells)
             rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=name, normalised="raw")]
-    return ["--scores", written(path / "scores.csv", rows, tables.SCORES)]
+    return ["--scores", written(path / "scores.csv", rows, SCORES)]
 
 
 def ablation(path: Path, metric: str = "bleu", sets: Sequence[str] = ("choose", "test")) -> list[str]:
@@ -51,14 +56,14 @@ def ablation(path: Path, metric: str = "bleu", sets: Sequence[str] = ("choose", 
         deltas = MIXED if metric == "loss" else [-value for value in MIXED]
         rows += rows_of(deltas if name == "choose" else RISING, "delta", set=name, metric=metric)
         rows += rows_of(RISING, "delta", set=name, metric="chrf")
-    return ["--ablation", written(path / "ablation.csv", rows, tables.ABLATION)]
+    return ["--ablation", written(path / "ablation.csv", rows, ABLATION)]
 
 
 def relevance(path: Path, choose: Sequence[float] = RISING, half: Sequence[float] = MIXED) -> list[str]:
     rows = rows_of(RISING, measure="relevance", half="all") + rows_of(MIXED, measure="signed", half="all")
     rows += rows_of(choose, measure="relevance", half="choose") + rows_of(half, measure="relevance", half="score")
     error = rows_of([1e-5], measure="conservation-error", half="all")[0] | {"kind": "", "layer": "", "head": ""}
-    return ["--relevance", written(path / "relevance.csv", [*rows, error], tables.RELEVANCE)]
+    return ["--relevance", written(path / "relevance.csv", [*rows, error], RELEVANCE)]
 
 
 def pointing(path: Path) -> list[str]:
@@ -67,7 +72,7 @@ def pointing(path: Path) -> list[str]:
         rows += rows_of(values, model="trained", measure="confidence", half=half)
         rows += rows_of(RISING, model="untrained", measure="confidence", half=half)
     rows += rows_of(RISING, model="trained", measure="offset", target="+1", half="all")
-    return ["--attention-stats", written(path / "pointing.csv", rows, tables.ATTENTION_STATS)]
+    return ["--attention-stats", written(path / "pointing.csv", rows, ATTENTION_STATS)]
 
 
 def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list[str]:
@@ -75,14 +80,14 @@ def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list
     for setting, kept in ((0.01, 9), (0.03, 6), (0.1, 2)):  # the last heads stay longest
         stays = [int(place >= 12 - kept) for place in range(12)]
         rows += rows_of(stays, "kept", method=method, scope=scope, setting=setting)
-    return ["--gates", written(path / f"gates.{method}.{scope}.csv", rows, tables.GATES)]
+    return ["--gates", written(path / f"gates.{method}.{scope}.csv", rows, GATES)]
 
 
 def agreement(path: Path, *flags: list[str]) -> pandas.DataFrame:
     output = path / "criteria.csv"
     given = ["--study", "s", "--run", RUN, "--output", str(output)]
     rank_correlation.main([*given, *(word for words in flags for word in words)])
-    return tables.RANK_CORRELATION.read(output)
+    return RANK_CORRELATION.read(output)
 
 
 def values(table: pandas.DataFrame, first: str, second: str, column: str = "value") -> dict[str, float]:
@@ -148,7 +153,7 @@ def test_halves_of_gradients_and_ablation_come_from_their_own_tables(tmp_path: P
     rows = [row for half, mine in (("choose", RISING), ("score", MIXED))
             for name in ("gradient-example", "gradient-token", "ablation")
             for row in rows_of(mine, criterion=name, half=half)]  # fmt: skip
-    halves = ["--halves", written(tmp_path / "halves.csv", rows, tables.SCORES_HALVES)]
+    halves = ["--halves", written(tmp_path / "halves.csv", rows, SCORES_HALVES)]
     table = agreement(tmp_path, scores(tmp_path), ablation(tmp_path), halves)
     half = spearmanr(RISING, MIXED).statistic
     assert values(table, "gradient-example", "ablation", "ceiling")["all"] == pytest.approx(2 * half / (1 + half))

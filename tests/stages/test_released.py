@@ -8,12 +8,15 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256, write_lines
-from headroom.stages import ablation as ablation_stage
-from headroom.stages import diversity, evaluation, released, removal
-from headroom.stages import scores as scores_stage
+from headroom.experiments.ablation import stage as ablation_stage
+from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.diversity import stage as diversity
+from headroom.experiments.evaluation import stage as evaluation
+from headroom.experiments.removal import stage as removal
+from headroom.experiments.scores import stage as scores_stage
+from headroom.preparation import released
 from stages.stage_arguments import QUICK, STUDY
 from toy_released import write_release
 
@@ -122,6 +125,6 @@ def test_every_kind_of_experiment_runs_on_it(release, tmp_path):
     evaluation.main([*one, "--sets", "test", *QUICK, "--beam", "2", "--output", str(tmp_path / "evaluation.csv")])
     sliced = ["--sliced", str(tmp_path / "sliced.pt"), "--scores", scores, "--set", "test"]
     removal.main([*one, *sliced, *QUICK, "--output", str(tmp_path / "removal.csv")])
-    heads = tables.ABLATION.read(tmp_path / "ablation.csv")
+    heads = ABLATION.read(tmp_path / "ablation.csv")
     assert len(heads[heads["metric"] == "bleu"]) == 24
     assert (heads["epoch"] == 1).all()

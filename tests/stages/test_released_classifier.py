@@ -5,8 +5,8 @@ import json
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, write_labelled_corpus
-from headroom.engines.classification.model import ClassificationModel
-from headroom.stages import released
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.preparation import released
 from toy_encoder import toy_text, write_encoder
 
 LABELS = ["no", "yes"]
@@ -23,7 +23,7 @@ def corpus(tmp_path):
 def adopted(corpus, classifier, tmp_path):
     run = tmp_path / "run/epoch1"
     released.main(
-        ["--task", "classification", "--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)]
+        ["--engine", "classifier", "--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)]
     )
     return ClassificationModel.load(run, "cpu")
 

@@ -4,16 +4,16 @@ import logging
 import math
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import HALVES, Head, all_heads
 from headroom.data.labelled import read_labelled
-from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.relevance import stage as relevance
+from headroom.experiments.relevance.table import RELEVANCE
 from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
-from headroom.stages import relevance
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder
 
@@ -26,7 +26,7 @@ def arguments(toy, output, *more):
 def test_every_head_measure_and_half(toy, model, tmp_path, monkeypatch):
     monkeypatch.setattr(relevance, "BATCH_EXAMPLES", 3)
     relevance.main(arguments(toy, tmp_path / "relevance.csv"))
-    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
+    table = RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 24 * 2 * 3 + 1
     assert set(table["epoch"]) == {2}
     assert set(table["signature"]) == {"lrp:epsilon|epsilon:1e-06|logit:top-1|set:check|examples:7"}
@@ -45,7 +45,7 @@ def test_every_head_measure_and_half(toy, model, tmp_path, monkeypatch):
 def test_the_starter_kind_of_model_conserves_relevance(toy, tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         relevance.main(arguments(toy, tmp_path / "relevance.csv"))
-    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
+    table = RELEVANCE.read(tmp_path / "relevance.csv")
     (row,) = table[table["measure"] == "conservation-error"].to_dict("records")
     assert 0 < float(row["value"]) < 1e-3
     assert (row["kind"], row["half"]) == ("", "all")
@@ -66,10 +66,10 @@ def test_a_classifier(tmp_path):
     text = toy_text()
     rows = ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in zip(text.first, text.second, text.labels))]
     write_lines(tmp_path / "check.tsv", rows)
-    named = ["--task", "classification", "--study", "own", "--run", "own.baseline.seed1", "--device", "cpu"]
+    named = ["--engine", "classifier", "--study", "own", "--run", "own.baseline.seed1", "--device", "cpu"]
     where = ["--checkpoint", str(tmp_path / "epoch3"), "--corpus", str(tmp_path)]
     relevance.main([*named, *where, "--output", str(tmp_path / "relevance.csv")])
-    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
+    table = RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 8 * 2 * 3 + 1
     assert set(table["epoch"]) == {3}
     model = ClassificationModel.load(tmp_path / "epoch3", "cpu")
@@ -87,7 +87,7 @@ def test_a_classifier(tmp_path):
 def test_the_rule_is_a_setting_and_in_the_signature(toy, model, tmp_path):
     given = arguments(toy, tmp_path / "relevance.csv", "--rule", "alpha-beta", "--alpha", "2")
     relevance.main(given)
-    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
+    table = RELEVANCE.read(tmp_path / "relevance.csv")
     named = "lrp:alpha-beta|epsilon:1e-06|alpha:2.0|beta:-1.0|logit:top-1|set:check|examples:7"
     assert set(table["signature"]) == {named}
     texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]

@@ -2,18 +2,18 @@
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile, parse_profile
 from headroom.core.interventions import PLAIN, Intervention
-from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.engine import read_pairs
+from headroom.engines.fairseq.judging import TranslatedSet
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.experiments.removal import stage as removal
+from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.orders import least_important_first, read_scores
 from headroom.methods.repair import calibrated
-from headroom.settings.evaluation import DecodingSettings
-from headroom.stages import removal
-from headroom.stages import scores as scores_stage
+from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import looking_at
 
 LIMITS = ["--length-factor", "0", "--length-offset", "8"]
@@ -25,7 +25,7 @@ def arguments(toy, checkpoint, place, *more):
 
 
 def checks(place):
-    table = tables.REMOVAL.read(place / "removal.csv")
+    table = REMOVAL.read(place / "removal.csv")
     return table, table.set_index("check")["value"]
 
 

@@ -2,9 +2,10 @@
 
 import pandas
 import pytest
-from headroom.core import tables
-from headroom.stages import roles
-from headroom.stages.roles import exceeds, find_roles
+from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.roles import stage as roles
+from headroom.experiments.roles.stage import exceeds, find_roles
+from headroom.experiments.roles.table import ROLES
 from written_tables import write_rows
 
 
@@ -21,13 +22,13 @@ def pointing(path, model, **changes):
             for half in ("choose", "score")
         ),
     ]  # fmt: skip
-    return write_rows(tables.ATTENTION_STATS, path, [{**row, "signature": "set:check", **changes} for row in rows])
+    return write_rows(ATTENTION_STATS, path, [{**row, "signature": "set:check", **changes} for row in rows])
 
 
 def test_roles_of_several_tables(tmp_path):
     paths = [pointing(tmp_path / f"{name}.csv", name) for name in ("trained", "hard-concrete.E.0.01")]
     roles.main(["--pointing", *map(str, paths), "--output", str(tmp_path / "roles.csv")])
-    table = tables.ROLES.read(tmp_path / "roles.csv")
+    table = ROLES.read(tmp_path / "roles.csv")
     shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].fillna(-1).values.tolist()
     assert shown == [
         ["trained", "", 1, "positional", "+1", 0.95, -1, 0],
@@ -40,7 +41,7 @@ def test_roles_of_several_tables(tmp_path):
 
 
 def row(**values):
-    given = dict.fromkeys(tables.ATTENTION_STATS.names, "")
+    given = dict.fromkeys(ATTENTION_STATS.names, "")
     return {
         **given, "study": "s", "run": "r", "epoch": 2, "model": "trained", "kind": "E", "layer": 1, "head": 1,
         "baseline": float("nan"), "low": float("nan"), "high": float("nan"), "count": 100, **values,

@@ -3,11 +3,12 @@
 import logging
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
+from headroom.experiments.bakeoff import score
+from headroom.experiments.bakeoff import scores as bakeoff_scores
+from headroom.experiments.bakeoff.table import BAKEOFF_COSTS, BAKEOFF_SCORES
 from headroom.methods.criteria import criteria, family_of
-from headroom.stages import bakeoff_scores, score
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder
 
@@ -22,13 +23,13 @@ def classifier(tmp_path_factory):
     text = toy_text(examples=6)
     rows = ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in zip(text.first, text.second, text.labels))]
     write_lines(place / "choose.tsv", rows)
-    named = ["--task", "classification", "--study", "mine", "--run", "pairs.baseline.seed1"]
+    named = ["--engine", "classifier", "--study", "mine", "--run", "pairs.baseline.seed1"]
     return [*named, "--checkpoint", str(place / "epoch1"), "--corpus", str(place), "--device", "cpu"]
 
 
 def scored(place, *flags):
     score.main([*flags, "--output", str(place / "scores.csv"), "--costs", str(place / "costs.csv")])
-    return tables.BAKEOFF_SCORES.read(place / "scores.csv"), tables.BAKEOFF_COSTS.read(place / "costs.csv")
+    return BAKEOFF_SCORES.read(place / "scores.csv"), BAKEOFF_COSTS.read(place / "costs.csv")
 
 
 @pytest.mark.long
@@ -64,6 +65,6 @@ def test_scores_of_a_translation_model_are_those_of_a_study(toy, lively_checkpoi
     for name in named:
         place = [str(tmp_path / f"{name}.csv"), "--costs", str(tmp_path / "c.csv")]
         bakeoff_scores.main([*model, "--family", family_of(name), "--output", *place])
-        study = tables.BAKEOFF_SCORES.read(tmp_path / f"{name}.csv").query("half == 'all' and criterion == @name")
+        study = BAKEOFF_SCORES.read(tmp_path / f"{name}.csv").query("half == 'all' and criterion == @name")
         mine = scores[scores["criterion"] == name]
         assert mine.to_numpy().tolist() == study.to_numpy().tolist()

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.stages import settling
+from headroom.experiments.scores.table import SCORES
+from headroom.experiments.settling import stage as settling
+from headroom.experiments.settling.table import SETTLING
 from written_tables import write_rows
 
 LAST = numpy.arange(24.0)
@@ -74,9 +75,9 @@ def test_epochs_with_different_heads_are_a_clear_error() -> None:
 @pytest.mark.parametrize("epochs", [BY_EPOCH, {1: LAST}])
 def test_command_writes_the_declared_columns(tmp_path: Path, epochs: dict[int, numpy.ndarray]) -> None:
     table = scores(epochs)
-    write_rows(tables.SCORES, tmp_path / "scores.csv", table.to_dict("records"))
+    write_rows(SCORES, tmp_path / "scores.csv", table.to_dict("records"))
     output = tmp_path / "settling.csv"
     named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
     settling.main([*named, "--scores", str(tmp_path / "scores.csv"), "--output", str(output)])
-    written = tables.SETTLING.read(output)
+    written = SETTLING.read(output)
     assert len(written) == (0 if len(epochs) == 1 else 2 * 2 * 4)

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.interventions import PLAIN
+from headroom.experiments.ablation import stage as ablation
+from headroom.experiments.keep_one import stage as keep_one
+from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.judging import Judge
-from headroom.stages import ablation, keep_one, pruning
-from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 
 SWEEPS = {

@@ -3,41 +3,37 @@
 import importlib
 import inspect
 import os
-import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import headroom.stages
+import headroom
 import pytest
-from headroom.__main__ import STAGES
+from headroom.__main__ import STAGES, module_of
 from headroom.core.command import run
-from headroom.engines.engine import ENGINES, engine_for
+from headroom.engines.command import ENGINES, engine_for
 
-MODULES = {
-    name: importlib.import_module(f"headroom.stages.{name}")
-    for name in (module.name for module in pkgutil.iter_modules(headroom.stages.__path__))
-}
+MODULES = {name: importlib.import_module(module_of(name)) for name in STAGES}
 TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
 
 HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
 EVERY_PARSER = f"""
 import importlib, inspect, sys
 from headroom.__main__ import STAGES, module_of
-from headroom.engines.engine import ENGINES, engine_for
+from headroom.engines.command import ENGINES, engine_for
 for name in STAGES:
     build = importlib.import_module(module_of(name)).build_parser
     (takes,) = [*inspect.signature(build).parameters] or [""]
-    for given in {{"engine": map(engine_for, ENGINES), "task": ENGINES}}.get(takes, [None]):
+    for given in {{"engine": map(engine_for, ENGINES), "engine_name": ENGINES}}.get(takes, [None]):
         build(*[given] * bool(takes)).format_help()
     print(name, *[module for module in {HEAVY} if module in sys.modules])
 """
 
 
-def parser_of(name, task="translation"):
+def parser_of(name):
     build, takes = MODULES[name].build_parser, TAKES[name]
-    return build({"engine": engine_for(task), "task": task}.get(takes[0])) if takes else build()
+    return build({"engine": engine_for("fairseq"), "engine_name": "fairseq"}.get(takes[0])) if takes else build()
 
 
 def required(parser):
@@ -70,13 +66,13 @@ def refused(name, *arguments, capsys):
 
 def test_command_lines_wait_for_no_heavy_library():
     """All parsers in one process: what one of them imports shows."""
-    inside = {**os.environ, "PYTHONPATH": str(Path(headroom.stages.__file__).parents[2])}
+    inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", EVERY_PARSER], env=inside, capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()) == set(STAGES)
 
 
-def test_an_unknown_task_is_named_with_the_tasks(capsys):
-    last = refused("scores", "--task", "parsing", capsys=capsys).split("\n")[-2]
+def test_an_unknown_engine_is_named_with_the_engines(capsys):
+    last = refused("scores", "--engine", "parsing", capsys=capsys).split("\n")[-2]
     assert all(word in last for word in ("'parsing'", *ENGINES))
 
 

@@ -2,15 +2,19 @@
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
 from headroom.core.interventions import Intervention
+from headroom.engines.fairseq.engine import read_pairs
 from headroom.engines.gates import Replacements
-from headroom.engines.translation.engine import read_pairs
+from headroom.experiments.ablation import stage as ablation
+from headroom.experiments.ablation.table import ABLATION_REPLACED
+from headroom.experiments.keep_one import stage as keep_one
+from headroom.experiments.keep_one.table import KEEP_ONE_REPLACED
+from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.pruning.table import PRUNING, PRUNING_REPLACED
+from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.repair import calibrated
-from headroom.stages import ablation, keep_one, pruning
-from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 
 KINDS = ("mean", "resample")
@@ -36,7 +40,7 @@ def losses(toy, lively):
 def test_ablation(toy, lively_checkpoint, losses, tmp_path, kind):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
     ablation.main([*given, "--replacement", kind])
-    table = tables.ABLATION_REPLACED.read(tmp_path / "table.csv")
+    table = ABLATION_REPLACED.read(tmp_path / "table.csv")
     assert set(table["replacement"]) == {kind}
     rows = table[table["metric"] == "loss"]
     assert len(rows) == 24
@@ -51,7 +55,7 @@ def test_ablation(toy, lively_checkpoint, losses, tmp_path, kind):
 def test_keep_one(toy, lively_checkpoint, losses, tmp_path, kind):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
     keep_one.main([*given, "--replacement", kind])
-    table = tables.KEEP_ONE_REPLACED.read(tmp_path / "table.csv")
+    table = KEEP_ONE_REPLACED.read(tmp_path / "table.csv")
     site = table[(table["kind"] == "A") & (table["layer"] == 2)]
     for row in site[site["metric"] == "loss"].itertuples():
         others = [Head("A", 2, head) for head in (1, 2, 3, 4) if head != row.head]
@@ -69,7 +73,7 @@ def test_curves_of_the_same_orders(toy, lively, lively_checkpoint, losses, tmp_p
     given += ["--step", "0.5", "--random-draws", "1"]
     pruning.main([*given, "--output", str(tmp_path / "zero.csv")])
     pruning.main([*given, "--output", str(tmp_path / "table.csv"), "--replacement", kind])
-    table, zero = tables.PRUNING_REPLACED.read(tmp_path / "table.csv"), tables.PRUNING.read(tmp_path / "zero.csv")
+    table, zero = PRUNING_REPLACED.read(tmp_path / "table.csv"), PRUNING.read(tmp_path / "zero.csv")
     assert set(table["replacement"]) == {kind}
     assert table["removed"].tolist() == zero["removed"].tolist()
     rows = table[(table["metric"] == "loss") & (table["order"] == "gradient-example")]

@@ -1,10 +1,10 @@
 """The stage `timing` on a tiny run. Times are not checked, only the timed models and the tables."""
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.stages import scores as scores_stage
-from headroom.stages import timing
+from headroom.experiments.scores import stage as scores_stage
+from headroom.experiments.timing import stage as timing
+from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
 from stages.stage_arguments import looking_at
 
 FEW = ["--shares", "0.25", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
@@ -27,7 +27,7 @@ def arguments(toy, checkpoint, scores, place, *more):
 def timed(toy, lively_checkpoint, scores, tmp_path_factory):
     place = tmp_path_factory.mktemp("timing")
     timing.main(arguments(toy, lively_checkpoint, scores, place))
-    return tables.TIMING.read(place / "timing.csv"), tables.TIMING_SAMPLES.read(place / "samples.csv")
+    return TIMING.read(place / "timing.csv"), TIMING_SAMPLES.read(place / "samples.csv")
 
 
 def test_every_model_part_and_size(timed):

@@ -7,25 +7,25 @@ import shutil
 
 import pytest
 import torch
-from headroom.core import tables
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
 from headroom.engines import training as shell
-from headroom.engines.classification import training as fine_tuning
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.translation import training as translation_engine
-from headroom.engines.translation.checkpoint import load_state
-from headroom.stages import training
+from headroom.engines.fairseq import training as translation_engine
+from headroom.engines.fairseq.checkpoint import load_state
+from headroom.engines.hub.classifier import training as fine_tuning
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.training import stage as training
+from headroom.experiments.training.table import TRAINING
 from safetensors.torch import load_file
 from toy_fairseq import write_data
 from toy_fine_tuning import LABELS, write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
-TASKS = ("translation", "classification")
+TASKS = ("fairseq", "classifier")
 NORMS = ["updates", "gradient_norm", "head_gradient_norm"]
 MEASURES = {
-    "translation": ["train_loss", "valid_loss", "seconds", "words_per_second", *NORMS],
-    "classification": ["train_loss", "valid_loss", "valid_accuracy", "seconds", "examples_per_second", *NORMS],
+    "fairseq": ["train_loss", "valid_loss", "seconds", "words_per_second", *NORMS],
+    "classifier": ["train_loss", "valid_loss", "valid_accuracy", "seconds", "examples_per_second", *NORMS],
 }
 MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
@@ -35,8 +35,8 @@ def made(tmp_path_factory):
     """The training inputs of each task, by flag."""
     place = tmp_path_factory.mktemp("made")
     return {
-        "translation": {"data": write_data(place / "data")},
-        "classification": {"corpus": write_corpus(place / "corpus"), "encoder": write_toy_encoder(place / "encoder")},
+        "fairseq": {"data": write_data(place / "data")},
+        "classifier": {"corpus": write_corpus(place / "corpus"), "encoder": write_toy_encoder(place / "encoder")},
     }
 
 
@@ -51,11 +51,11 @@ def copy(made, tmp_path):
 
 def arguments(task, made, place, *more, epochs=1):
     shape = {
-        "translation": [*SHAPE, "--max-tokens", "80"],
-        "classification": ["--batch-size", "8", "--learning-rate", "0.01", "--max-length", "12"],
+        "fairseq": [*SHAPE, "--max-tokens", "80"],
+        "classifier": ["--batch-size", "8", "--learning-rate", "0.01", "--max-length", "12"],
     }
     return [
-        *("--task", task, "--study", "toy", "--run", "a.baseline.seed1", "--device", "cpu", "--epochs", str(epochs)),
+        *("--engine", task, "--study", "toy", "--run", "a.baseline.seed1", "--device", "cpu", "--epochs", str(epochs)),
         *(text for name, path in made[task].items() for text in (f"--{name}", str(path))),
         *("--work", str(place / "work"), "--checkpoints", str(place / "run"), "--output", str(place / "losses.csv")),
         *(*shape[task], *more),
@@ -63,7 +63,7 @@ def arguments(task, made, place, *more, epochs=1):
 
 
 def weights(task, place, epoch=1):
-    if task == "translation":
+    if task == "fairseq":
         return load_state(place / "run" / f"epoch{epoch}.pt")["model"]
     return load_file(place / "run" / f"epoch{epoch}" / "model.safetensors")
 
@@ -73,8 +73,8 @@ def same(one, other):
 
 
 def test_checkpoints_and_table_of_a_translation(toy):
-    table = tables.TRAINING.read(toy.corpus.parent / "training.csv")
-    measures = MEASURES["translation"]
+    table = TRAINING.read(toy.corpus.parent / "training.csv")
+    measures = MEASURES["fairseq"]
     assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
     assert list(table["measure"]) == measures * 2
     values = table.set_index(["epoch", "measure"])["value"]
@@ -86,10 +86,10 @@ def test_checkpoints_and_table_of_a_translation(toy):
 
 def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated(made, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="headroom")
-    whole = arguments("classification", made, tmp_path, epochs=2)
+    whole = arguments("classifier", made, tmp_path, epochs=2)
     training.main(whole)
-    table = tables.TRAINING.read(tmp_path / "losses.csv")
-    measures = MEASURES["classification"]
+    table = TRAINING.read(tmp_path / "losses.csv")
+    measures = MEASURES["classifier"]
     assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
     assert list(table["measure"]) == measures * 2
     values = table.set_index(["epoch", "measure"])["value"]
@@ -101,14 +101,14 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
         model = ClassificationModel.load(tmp_path / "run" / f"epoch{epoch}", "cpu")
         assert (model.labels, model.longest) == (LABELS, 12)
 
-    first, written = weights("classification", tmp_path), (tmp_path / "losses.csv").read_bytes()
+    first, written = weights("classifier", tmp_path), (tmp_path / "losses.csv").read_bytes()
     (tmp_path / "work" / ".epoch1.killed").mkdir()
     shutil.rmtree(tmp_path / "run")
     caplog.clear()
     training.main(whole)
     assert "resuming after epoch 2" in caplog.text
     assert "update" not in caplog.text
-    assert same(weights("classification", tmp_path), first)
+    assert same(weights("classifier", tmp_path), first)
     assert (tmp_path / "losses.csv").read_bytes() == written
     assert not list((tmp_path / "work").glob(".*"))
 
@@ -120,9 +120,9 @@ def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_th
     first = weights(task, tmp_path)
     (tmp_path / "work" / ".state1.pt.half.pt").write_bytes(b"half of it, left by a kill")
     training.main(arguments(task, made, tmp_path, epochs=2))
-    assert ("resuming after epoch 1" in caplog.text) == (task == "translation")
-    assert ("starting from scratch" in caplog.text) == (task == "classification")
-    assert same(weights(task, tmp_path), first) == (task == "translation")
+    assert ("resuming after epoch 1" in caplog.text) == (task == "fairseq")
+    assert ("starting from scratch" in caplog.text) == (task == "classifier")
+    assert same(weights(task, tmp_path), first) == (task == "fairseq")
     assert not list((tmp_path / "work").glob(".*"))
 
     caplog.clear()
@@ -130,9 +130,9 @@ def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_th
     training.main(arguments(task, made, tmp_path, "--learning-rate", "0.02"))
     assert "starting from scratch" in caplog.text
     assert not same(weights(task, tmp_path), first)
-    states = {"epoch1.pt", "state1.pt"} if task == "translation" else {"epoch1", "states"}
+    states = {"epoch1.pt", "state1.pt"} if task == "fairseq" else {"epoch1", "states"}
     assert {path.name for path in (tmp_path / "work").iterdir()} == {"notes.txt", "fingerprint", "epoch1.json", *states}
-    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES[task])
+    assert len(TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES[task])
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -142,13 +142,13 @@ def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog)
     training.main(arguments(task, made, whole, epochs=3))
     for until in (1, 2):
         training.main(arguments(task, made, cut, "--until", str(until), epochs=3))
-        assert tables.TRAINING.read(cut / "losses.csv")["epoch"].max() == until
+        assert TRAINING.read(cut / "losses.csv")["epoch"].max() == until
         assert not (cut / "run").exists()
     caplog.clear()
     training.main(arguments(task, made, cut, epochs=3))
     assert "resuming after epoch 2" in caplog.text
     assert all(same(weights(task, cut, epoch), weights(task, whole, epoch)) for epoch in (1, 2, 3))
-    one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
+    one, other = (TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
     loss = one["measure"] == "valid_loss"
     assert list(one["value"][loss]) == list(other["value"][loss])
@@ -165,7 +165,7 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     assert names == {"epoch0.25", "epoch0.5", "epoch1", "epoch2"}
     assert same(weights(task, tmp_path), first)
     assert not same(weights(task, tmp_path, 0.5), first)
-    assert sorted(set(tables.TRAINING.read(tmp_path / "losses.csv")["epoch"])) == [1, 2]
+    assert sorted(set(TRAINING.read(tmp_path / "losses.csv")["epoch"])) == [1, 2]
     caplog.clear()
     last = tmp_path / "last"
     more = ("--early-checkpoints", "0.5", "--last-only", "--checkpoints", str(last))
@@ -176,21 +176,21 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
 
 def test_a_rewound_training_has_no_checkpoint_inside_the_first_epoch(made, tmp_path):
     more = ("--early-checkpoints", "0.5", "--rewound", str(tmp_path / "epoch1.pt"))
-    found = training.training_of(training.build_parser().parse_args(arguments("translation", made, tmp_path, *more)))
+    found = training.training_of(training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *more)))
     assert found.early == ()
 
 
 def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
     settings = json.dumps({"arm": {"method": "svgd", "alpha": 0.5, "heads": 2}})
-    given = training.build_parser().parse_args(arguments("translation", made, tmp_path, "--settings", settings))
+    given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, "--settings", settings))
     found = training.training_of(given)
     assert (found.arm.method, found.arm.alpha, found.model.heads) == ("svgd", 0.5, 4)
     assert found.arguments[found.arguments.index("--encoder-attention-heads") + 1] == "2"
     flags = ["--method", "svgd", "--alpha", "0.5", "--arm-heads", "2"]
-    same_given = training.build_parser().parse_args(arguments("translation", made, tmp_path, *flags))
+    same_given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *flags))
     assert training.training_of(same_given) == found
-    training.main(arguments("translation", made, tmp_path, *flags))
-    assert "|arm:svgd|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
+    training.main(arguments("fairseq", made, tmp_path, *flags))
+    assert "|arm:svgd|" in TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 
 class TestFingerprint:
@@ -211,14 +211,14 @@ class TestFingerprint:
             *((task, ["--method", "svgd", "--sites", "E"]) for task in TASKS),
             *((task, ["--precision", "bfloat16"]) for task in TASKS),
             *((task, ["--processes", "2"]) for task in TASKS[1:]),
-            *(("classification", ["--epochs", "4"]), ("translation", ["--arm-heads", "2"])),
+            *(("classifier", ["--epochs", "4"]), ("fairseq", ["--arm-heads", "2"])),
         ],
     )
     def test_it_changes_with_settings(self, task, made, flags):
         assert self.found(task, made, *flags) != self.found(task, made)
 
     def test_it_does_not_change_with_the_epochs_of_a_translation(self, made):
-        assert self.found("translation", made, "--epochs", "4") == self.found("translation", made)
+        assert self.found("fairseq", made, "--epochs", "4") == self.found("fairseq", made)
 
     @pytest.mark.parametrize("task", TASKS)
     def test_it_does_not_change_with_early_checkpoints(self, task, made):
@@ -227,14 +227,14 @@ class TestFingerprint:
     def test_it_changes_with_heads_that_are_left_out(self, made, tmp_path):
         (tmp_path / "profile.txt").write_text("E1:1\n")
         flags = ["--profile", str(tmp_path / "profile.txt")]
-        assert self.found("translation", made, *flags) != self.found("translation", made)
+        assert self.found("fairseq", made, *flags) != self.found("fairseq", made)
 
     @pytest.mark.parametrize(
         ("task", "name"),
         [
-            *(("translation", f"data/{name}") for name in ("dict.source.txt", "train.source-target.target.bin")),
-            *(("classification", f"corpus/{name}.tsv") for name in ("train", "choose", "check")),
-            *(("classification", f"encoder/{name}") for name in ("config.json", "tokenizer.json", "model.safetensors")),
+            *(("fairseq", f"data/{name}") for name in ("dict.source.txt", "train.source-target.target.bin")),
+            *(("classifier", f"corpus/{name}.tsv") for name in ("train", "choose", "check")),
+            *(("classifier", f"encoder/{name}") for name in ("config.json", "tokenizer.json", "model.safetensors")),
         ],
     )
     def test_it_changes_with_data_that_are_used(self, task, made, copy, name):
@@ -244,13 +244,13 @@ class TestFingerprint:
         assert self.found(task, copy) != self.found(task, made)
 
     def test_it_does_not_change_with_data_that_are_not_used(self, made, copy):
-        (copy["classification"]["corpus"] / "test.tsv").write_text("sentence\tlabel\n")
-        assert self.found("classification", copy) == self.found("classification", made)
+        (copy["classifier"]["corpus"] / "test.tsv").write_text("sentence\tlabel\n")
+        assert self.found("classifier", copy) == self.found("classifier", made)
 
     @pytest.mark.parametrize("task", TASKS)
     def test_it_changes_with_code(self, task, made, monkeypatch):
         before, sha256 = self.found(task, made), shell.sha256
-        changed = f"headroom/engines/{task}/training.py"
+        changed = f"/{task}/training.py"
         monkeypatch.setattr(shell, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
         assert self.found(task, made) != before
 
@@ -277,7 +277,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
     def test_a_job_ends_with_an_epoch(self, until, tmp_path, made, capsys):
-        error = self.refused("classification", made, tmp_path, capsys, f"--until={until}")
+        error = self.refused("classifier", made, tmp_path, capsys, f"--until={until}")
         assert f"--until {until}: not an epoch; give a number from 1" in error
 
     @pytest.mark.parametrize("task", TASKS)
@@ -288,25 +288,25 @@ class TestMistakes:
         )
 
     def test_no_place_for_checkpoints(self, made, tmp_path):
-        flags = arguments("translation", made, tmp_path)
+        flags = arguments("fairseq", made, tmp_path)
         place = flags.index("--checkpoints")
         with pytest.raises(HeadroomError, match="--checkpoints: missing; give their directory, or --until"):
             training.main(flags[:place] + flags[place + 2 :])
 
     @pytest.mark.parametrize("name", ["", "missing"])
     def test_a_directory_that_is_not_prepared(self, name, tmp_path):
-        made = {"translation": {"data": tmp_path / name}}
+        made = {"fairseq": {"data": tmp_path / name}}
         with pytest.raises(HeadroomError, match=r": no dict\.source\.txt; give the output directory"):
-            training.main(arguments("translation", made, tmp_path))
+            training.main(arguments("fairseq", made, tmp_path))
         assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize(("name", "message"), [("encoder", "missing: no config.json; give"), ("corpus", "missing")])
     def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
-        made = {"classification": made["classification"] | {name: tmp_path / "missing"}}
-        assert message in self.refused("classification", made, tmp_path, capsys)
+        made = {"classifier": made["classifier"] | {name: tmp_path / "missing"}}
+        assert message in self.refused("classifier", made, tmp_path, capsys)
 
     def test_inputs_that_the_encoder_cannot_read(self, made, tmp_path, capsys):
-        error = self.refused("classification", made, tmp_path, capsys, "--max-length", "600")
+        error = self.refused("classifier", made, tmp_path, capsys, "--max-length", "600")
         assert error == "error: --max-length 600: exceeds the encoder's maximum; give at most 512\n"
 
     @pytest.mark.parametrize(
@@ -321,12 +321,12 @@ class TestMistakes:
         ],
     )
     def test_sets_that_are_not_sound(self, copy, tmp_path, capsys, file, content, message):
-        (copy["classification"]["corpus"] / file).write_text(content)
-        assert message in self.refused("classification", copy, tmp_path, capsys)
+        (copy["classifier"]["corpus"] / file).write_text(content)
+        assert message in self.refused("classifier", copy, tmp_path, capsys)
 
     def test_an_encoder_of_other_labels(self, copy, tmp_path, capsys):
-        path = copy["classification"]["corpus"] / "corpus.json"
+        path = copy["classifier"]["corpus"] / "corpus.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "labels": LABELS[::-1]}))
-        error = self.refused("classification", copy, tmp_path, capsys)
+        error = self.refused("classifier", copy, tmp_path, capsys)
         assert "prepared for the labels neutral, bad, good, but " in error
         assert "has good, bad, neutral; rerun the stage encoder" in error

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.stages import update_cost
+from headroom.experiments.update_cost import stage as update_cost
+from headroom.experiments.update_cost.table import UPDATE_COST
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
@@ -26,7 +26,7 @@ def arguments(data, output, arms):
 
 def test_a_row_per_arm_and_repeat_with_ratios_within_a_repeat(data, tmp_path):
     update_cost.main(arguments(data, tmp_path / "cost.csv", BASELINE | SVGD))
-    table = tables.UPDATE_COST.read(tmp_path / "cost.csv")
+    table = UPDATE_COST.read(tmp_path / "cost.csv")
     assert list(table["arm"]) == ["plain"] * 3 + ["repelled"] * 3
     assert list(table["repeat"]) == [0, 1, 2] * 2
     plain, repelled = table[:3], table[3:].reset_index()

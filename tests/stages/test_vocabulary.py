@@ -8,8 +8,8 @@ from headroom.core.files import read_lines, sha256
 from headroom.data.corpora import halved
 from headroom.data.parallel import ParallelText, write_corpus
 from headroom.data.pieces import Pieces
-from headroom.stages.acquire import main as acquire
-from headroom.stages.vocabulary import FILES, main
+from headroom.preparation.acquire import main as acquire
+from headroom.preparation.vocabulary import FILES, main
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 from headroom import docs
-from headroom.core import tables
 from headroom.core.table import Table
+from headroom.experiments.tables import REGISTRY
 from whole_project import Finished
 
 ROOT = Path(__file__).parents[2]
@@ -22,17 +22,17 @@ class TestResultTables:
     @pytest.fixture(scope="class")
     def files(self, finished: Finished) -> dict[str, list[Path]]:
         results = finished.project.root / "results" / "tiny"
-        found: dict[str, list[Path]] = {name: [] for name in tables.ALL.by_name}
+        found: dict[str, list[Path]] = {name: [] for name in REGISTRY.by_name}
         for path in sorted(results.glob("*.csv")) + sorted(results.glob("*/*.csv")):
             found.setdefault(path.stem if path.parent == results else path.parent.name, []).append(path)
         found["training"] += found.pop("training_from_scratch")
         return found
 
     def test_every_table_is_declared(self, files: dict[str, list[Path]]) -> None:
-        assert list(files) == list(tables.ALL.by_name)
+        assert list(files) == list(REGISTRY.by_name)
         assert all(files.values())
 
-    @pytest.mark.parametrize("table", tables.ALL.by_name.values(), ids=lambda table: table.name)
+    @pytest.mark.parametrize("table", REGISTRY.by_name.values(), ids=lambda table: table.name)
     def test_tables_have_their_columns_types_and_keys(self, table: Table, files: dict[str, list[Path]]) -> None:
         for path in files[table.name]:
             frame = table.read(path)  # numbers are numbers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from headroom.core import tables
+from headroom.experiments.tables import REGISTRY
 from headroom.settings.study import Study, load_study
 from whole_project import ROOT, TINY, Finished, Project
 
@@ -28,7 +28,7 @@ FAMILIES = ("activation", "loss_ablation")
 COMPARED = ("output-norm", "loss-ablation", "random", "top-first", "bottom-first", "reverse")
 # The files of every table, below results/tiny.
 FILES = {
-    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in tables.ALL.by_name},
+    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in REGISTRY.by_name},
     **{
         name: [f"{name}/{run}.csv" for run in DETAILED]
         for name in (
@@ -114,12 +114,12 @@ class TestOneRun:
         assert "Traceback" not in finished.ended.output
         assert "the report: reports/tiny.html" in finished.ended.output
 
-    @pytest.mark.parametrize("table", tables.ALL.by_name)
+    @pytest.mark.parametrize("table", REGISTRY.by_name)
     def test_tables_are_complete(self, finished: Finished, table: str) -> None:
         for name in FILES[table]:
             content = rows(finished.project.root / "results" / "tiny" / name)
             assert content or table == "roles"  # tiny models: no head need hold one
-            for column in set(tables.ALL.by_name[table].names) - MAY_BE_EMPTY.get(table, set()):
+            for column in set(REGISTRY.by_name[table].names) - MAY_BE_EMPTY.get(table, set()):
                 assert all(row[column] for row in content), f"{name}: {column} is empty"
             assert not [row for row in content if {"nan", "inf", "-inf"} & {value.lower() for value in row.values()}]
 
@@ -130,7 +130,7 @@ class TestOneRun:
                 assert {row["study"] for row in content} <= {"tiny"}
                 if (
                     content
-                    and "run" in tables.ALL.by_name[table].names
+                    and "run" in REGISTRY.by_name[table].names
                     and table not in ("overlap", "claims", "numbers", "bakeoff")
                 ):
                     assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}

@@ -65,18 +65,25 @@ STAGES = {name: line for group in GROUPS.values() for name, line in group.items(
 
 
 PLACES = {
-    "claims": "headroom.claims.__main__",
+    **{name: f"headroom.preparation.{name}" for name in ("acquire", "vocabulary", "encoder", "released")},
+    "score": "headroom.experiments.bakeoff.score",
+    "bakeoff_scores": "headroom.experiments.bakeoff.scores",
+    "bakeoff_curves": "headroom.experiments.bakeoff.curves",
+    "bakeoff_retraining": "headroom.experiments.bakeoff.retraining",
+    "from_scratch": "headroom.experiments.gates.from_scratch",
+    "overlap": "headroom.experiments.arms.overlap",
+    "claims": "headroom.decisions.stage",
     "report": "headroom.report.__main__",
     "compare": "headroom.report.compare",
     "reference": "headroom.report.reference",
     "docs": "headroom.docs",
 }
-"""The modules of stages outside `headroom.stages`."""
+"""The modules of stages that are not `experiments.<stage>.stage`."""
 
 
 def module_of(stage: str) -> str:
     """Return the module with the command line of a stage."""
-    return PLACES.get(stage, f"headroom.stages.{stage}")
+    return PLACES.get(stage, f"headroom.experiments.{stage}.stage")
 
 
 def usage() -> str:

@@ -8,18 +8,18 @@ from typing import Any
 
 import yaml
 
-from headroom.core import tables
 from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.table import Column, Table
+from headroom.experiments.tables import REGISTRY
 from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
 Schema = dict[str, Any]
 
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
-TABLES_NOTE = "written by `make docs` from workflow/headroom/core/tables; do not edit"
+TABLES_NOTE = "written by `make docs` from workflow/headroom/experiments/*/table.py; do not edit"
 RECURRING = 3
 """Minimum number of tables for a column to be described only once."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
@@ -39,8 +39,8 @@ scores = pandas.concat(
 )
 ```
 
-(`keep_default_na=False` reads the empty profile as an empty text.) `headroom.core.tables.SCORES.read(path)` checks the
-columns and types them.
+(`keep_default_na=False` reads the empty profile as an empty text.) `SCORES.read(path)`, with `SCORES` from
+`headroom.experiments.scores.table`, checks the columns and types them.
 """
 
 
@@ -54,7 +54,7 @@ def table_text() -> str:
 
 def tables_text() -> str:
     """Return a Markdown page with every table of a study and its columns."""
-    found = tables.ALL.by_name.values()
+    found = REGISTRY.by_name.values()
     every = [column for table in found for column in table.columns]
     recurring = [column for column in dict.fromkeys(every) if every.count(column) >= RECURRING]
     lines = ["# The result tables", "", f"<!-- {TABLES_NOTE} -->", TABLES_INTRODUCTION]

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from headroom.core.tables import columns_of
+from headroom.experiments.gates.settings import USUAL_RATE
+from headroom.experiments.pruning.settings import MainSettings, ScopedPruningSettings
+from headroom.experiments.tables import REGISTRY
 from headroom.plan import Plan
-from headroom.settings.gates import USUAL_RATE
-from headroom.settings.pruning import MainSettings, ScopedPruningSettings
 from headroom.settings.tasks import TranslationSettings
 
 ALL_BUT_MAIN = tuple(name for name in ScopedPruningSettings.model_fields if name not in MainSettings.model_fields)
@@ -145,4 +145,4 @@ def as_json(leave_out: Mapping[str, Sequence[str]] | None = None, **sections: Ba
 
 def columns(*tables: str) -> str:
     """Return the columns of tables, for the params of the rule that writes them: changed columns rerun it."""
-    return "; ".join(f"{name}: {' '.join(columns_of(name))}" for name in tables)
+    return "; ".join(f"{name}: {' '.join(REGISTRY.columns_of(name))}" for name in tables)

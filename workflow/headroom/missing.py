@@ -3,10 +3,10 @@
 import os
 from collections.abc import Callable, Iterator
 
+from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.methods.criteria import check, check_compared, criteria, family_of
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
-from headroom.settings.pruning import RetrainingSettings
 from headroom.settings.study import Study
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.core.tables import ALL
+from headroom.experiments.gates.settings import ScopedGateSettings
+from headroom.experiments.tables import REGISTRY
 from headroom.methods.criteria import REFERENCE, criterion, family_of
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
-from headroom.settings.gates import ScopedGateSettings
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.models import PRETRAINED
 from headroom.settings.study import Run, Study
@@ -112,9 +112,9 @@ class Plan:
         """Return the seed of a run."""
         return self.runs[run].seed
 
-    def kind(self, run: str) -> str:
+    def engine(self, run: str) -> str:
         """Return the engine of a run."""
-        return "translation" if self.runs[run].task == TRANSLATION else "classification"
+        return "fairseq" if self.runs[run].task == TRANSLATION else "classifier"
 
     def _is_self_attentive(self, run: str) -> bool:
         task = self.task(run)
@@ -419,7 +419,7 @@ class Plan:
         """Return all tables of the study."""
         runs: dict[str, Iterable[str]] = {"all": self.runs, "trained": self.trained, "detailed": self.detailed, "": ()}
         runs |= {"transformers": self.transformers}
-        found = [path for name, table in ALL.by_name.items() for path in self.tables(name, runs[table.runs])]
+        found = [path for name, table in REGISTRY.by_name.items() for path in self.tables(name, runs[table.runs])]
         found += self.tables("pruning", (f"{run}.{scope}" for run in self.detailed for scope in self.scopes(run)))
         for run in self.detailed:
             kinds = self.replacements(run)
@@ -443,7 +443,7 @@ class Plan:
 
     def resamples(self) -> list[str]:
         """Return the resamples that belong to tables of the study."""
-        places = tuple(f"{self.results}/{name}/" for name, table in ALL.by_name.items() if table.resampled)
+        places = tuple(f"{self.results}/{name}/" for name, table in REGISTRY.by_name.items() if table.resampled)
         return [path.removesuffix(".csv") + ".npz" for path in self.report_tables() if path.startswith(places)]
 
     @property

@@ -5,6 +5,7 @@ and the rule names the module of a provider or of the arms. Settings and the dec
 values are a rule's params.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +13,13 @@ from pathlib import Path
 import grimp
 
 from headroom.__main__ import module_of
+from headroom.engines.command import ENGINES
 
-PARAMS = ("headroom.settings", "headroom.core.tables")
-"""Packages whose content affects results only through params of rules."""
+PARAMS = r"headroom\.(settings(\..+)?|core\.columns|claims\.table|experiments(\.tables|\.\w+\.(table|settings))?)"
+"""Modules whose content affects results only through params of rules."""
 
-FOLDERS = ("headroom.methods.criteria", "headroom.claims")
-"""Packages that import all their modules by name."""
+RULES = r"headroom\.experiments\.\w+\.(claims|survival|retention|head_counts|replacements|effects)"
+"""The modules of experiments with functions that the entries of claims name."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Sources:
 
     def of_stage(self, stage: str, *others: str, engine: str | None = None) -> list[str]:
         """Return the files of a stage, of other modules, of an engine's folder, and of all that these import."""
-        engines = self.graph.find_children(f"headroom.engines.{engine}") if engine else ()
+        engines = self.graph.find_children(ENGINES[engine]) if engine else ()
         found, waiting = set(), [module_of(stage), *others, *engines]
         while waiting:
             name = waiting.pop()
@@ -45,8 +47,17 @@ class Sources:
                 found.add(name)
                 package = name.rpartition(".")[0]  # it is imported first
                 waiting += [package, *self.graph.find_modules_directly_imported_by(name)]
-                waiting += self.graph.find_children(name) if name in FOLDERS else ()
-        return sorted(str(self._file(name)) for name in found if not name.startswith(PARAMS))
+                waiting += self._imported_by_name(name)
+        return sorted(str(self._file(name)) for name in found if not re.fullmatch(PARAMS, name))
+
+    def _imported_by_name(self, module: str) -> list[str]:
+        """Return the modules that one imports by name."""
+        if module == "headroom.methods.criteria":
+            return list(self.graph.find_children(module))
+        if module == "headroom.claims.entries":
+            rules = [name for name in self.graph.modules if re.fullmatch(RULES, name)]
+            return [*rules, "headroom.experiments.preconditions"]
+        return []
 
     def _file(self, module: str) -> Path:
         path = self.place / Path(*module.split("."))

@@ -14,10 +14,9 @@ import logging
 _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
-from headroom.engines.translation import trainer as translation_task  # noqa: E402
-from headroom.methods import translation_arms  # noqa: E402
+from headroom.engines.fairseq import arms, trainer  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
     _logger.setLevel(_level)  # the package disables fairseq's log; keep it for fairseq's command lines
 
-__all__ = ["translation_arms", "translation_task"]
+__all__ = ["arms", "trainer"]

@@ -145,7 +145,7 @@ def model_files(stage, *sets, epochs=plan.checkpoint):
         run = wildcards.run
         names = [name for part in sets for name in (part(run) if callable(part) else [part])]
         models = {"checkpoint": epochs(run)} if epochs else {}
-        stage_code = outside(sources.of_stage(stage, engine=plan.kind(run)))
+        stage_code = outside(sources.of_stage(stage, engine=plan.engine(run)))
         return {**plan.data(run, *names), **models, "code": stage_code}
 
     return files
@@ -176,7 +176,7 @@ def run_flags(wildcards, input):
     """Return the flags for a run and its data."""
     task = os.path.dirname(os.path.dirname([*input.corpus, *input.vocabulary][0]))
     vocabulary = f" --vocabulary {task}/binarised" if input.vocabulary else ""
-    named = f"--study {study.study} --run {wildcards.run} --task {plan.kind(wildcards.run)}"
+    named = f"--study {study.study} --run {wildcards.run} --engine {plan.engine(wildcards.run)}"
     return f"{named} --corpus {task}/corpus{vocabulary} --device {study.device}"
 
 

@@ -6,7 +6,7 @@ if any(plan.from_scratch(run) for run in plan.gated):
         input:
             vocabulary=plan.vocabulary,
             binarised=plan.binarised,
-            code=code("training", "headroom.methods.translation_arms"),
+            code=code("training", "headroom.engines.fairseq.arms"),
             models=ancient(f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all"),  # a directory: its modification time is irrelevant
             learned=f"{RESULTS}/gates/{{run}}.hard-concrete.all.csv",
             rewound=lambda wildcards: plan.rewound_to(wildcards.run, wildcards.start),

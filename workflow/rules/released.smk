@@ -4,7 +4,7 @@ if translation and translation.released:
 
     rule released_translation:
         input:
-            code=code("released", "headroom.engines.translation.released"),
+            code=code("released", "headroom.engines.fairseq.released"),
             files=outside(local_files(translation.released.path)),
         output:
             plan.vocabulary,
@@ -31,7 +31,7 @@ if translation and translation.released:
 rule released_classification:
     input:
         texts=lambda wildcards: plan.texts(plan.runs[wildcards.run].task, "test"),
-        code=code("released", "headroom.engines.classification.released"),
+        code=code("released", "headroom.engines.hub.classifier.released"),
         files=lambda wildcards: outside(local_files(plan.task(wildcards.run).released.path)),
     output:
         checkpoint=[f"{RESULTS}/runs/{{run}}/epoch1/{file}" for file in CLASSIFIER],
@@ -52,5 +52,5 @@ rule released_classification:
         checkpoint=made_directory("checkpoint"),
         settings=lambda wildcards: as_json(released=plan.task(wildcards.run).released),
     shell:
-        "python -m headroom released --task classification --corpus {params.corpus} "
+        "python -m headroom released --engine classifier --corpus {params.corpus} "
         "--checkpoint {params.checkpoint} --settings {params.settings:q} > {log} 2>&1"

@@ -1,10 +1,15 @@
 # The report: one HTML file.
 
 # templates, styles and scripts of the page, and its references
-PAGE = WORKFLOW / "headroom/report"
 PAGE_FILES = sorted(
     str(path)
-    for path in (*(PAGE / "templates").rglob("*.*"), PAGE / "references.yaml")
+    for pattern in (
+        "report/templates/**/*.*",
+        "report/references.yaml",
+        "figures/templates/**/*.*",
+        "experiments/*/*.j2",
+    )
+    for path in (WORKFLOW / "headroom").glob(pattern)
     if not path.name.startswith("compare")
 )
 

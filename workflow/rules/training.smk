@@ -6,7 +6,7 @@ if translation and not translation.released:
         input:
             vocabulary=plan.vocabulary,
             binarised=plan.binarised,
-            code=code("training", "headroom.methods.translation_arms"),
+            code=code("training", "headroom.engines.fairseq.arms"),
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
@@ -59,7 +59,7 @@ for epochs, runs in plan.classifiers_by_epochs().items():
         input:
             texts=lambda wildcards: plan.texts(plan.runs[wildcards.run].task, "train", "choose", "check"),
             encoder=lambda wildcards: plan.encoder_files(plan.runs[wildcards.run].task),
-            code=code("training", "headroom.methods.classification_arms"),
+            code=code("training", "headroom.engines.hub.classifier.arms"),
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
@@ -90,7 +90,7 @@ for epochs, runs in plan.classifiers_by_epochs().items():
             device=TRAINING_DEVICE,
             part=checkpoints_or_until,
         shell:
-            "python -m headroom training --task classification --study {params.study} --run {wildcards.run} "
+            "python -m headroom training --engine classifier --study {params.study} --run {wildcards.run} "
             "--corpus {params.corpus} --encoder {params.encoder} --work {params.work} --output {output.table} "
             "--device {params.device} --seed {params.seed} --arm {params.arm} --settings {params.settings:q} "
             "{params.part} > {log} 2>&1"

@@ -1,8 +1,8 @@
 """Sizes of sites."""
 
-from headroom.claims.study_tables import StudyTables
-from headroom.report.prose import words
-from headroom.report.spec import Fold, Section, Table
+from headroom.figures.prose import words
+from headroom.figures.spec import Fold, Section, Table
+from headroom.study.tables import StudyTables
 
 TITLE = "Sizes of sites"
 

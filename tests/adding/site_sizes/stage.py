@@ -3,13 +3,13 @@
 import argparse
 from collections.abc import Sequence
 
-from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.settings.functions import SiteSizesSettings
+from headroom.experiments.site_sizes.settings import SiteSizesSettings
+from headroom.experiments.site_sizes.table import SITE_SIZES
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -27,4 +27,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sites = [site for site in engine.load(given.checkpoint).sites if site.kind in kinds]
     about = signature(kinds=",".join(kinds))
     rows = [{"kind": site.kind, "layer": site.layer, "heads": site.heads, "signature": about} for site in sites]
-    tables.SITE_SIZES.write(given.output, [leading_columns(given) | row for row in rows])
+    SITE_SIZES.write(given.output, [leading_columns(given) | row for row in rows])

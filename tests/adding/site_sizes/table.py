@@ -1,7 +1,7 @@
 """The table of the sizes of sites."""
 
+from headroom.core.columns import KIND, LAYER, RUN, SIGNATURE
 from headroom.core.table import Column, Table
-from headroom.core.tables.columns import KIND, LAYER, RUN, SIGNATURE
 
 SITE_SIZES = Table(
     path="site_sizes/{run}.csv",

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.translation.model import TranslationModel
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
 from slow_criteria import Case
 from toy_encoder import toy_text, write_encoder
 from toy_self_attentive import write_self_attentive

@@ -9,7 +9,7 @@ from statistics import mean
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads
-from headroom.engines.classification.observing import example_batches
+from headroom.engines.hub.classifier.observing import example_batches
 from headroom.methods.criteria import BAKEOFF, SCORES, criteria, families
 from headroom.methods.passes import Passes, counted
 from headroom.methods.pointing import piece_pointing

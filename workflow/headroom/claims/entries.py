@@ -1,7 +1,8 @@
 """The papers and their claims: sentences, rules in words, thresholds, published numbers; one YAML file per paper.
 
-A claim's entry names the function that decides it, `<module>.<function>` of this room: from the tables of one task, and
-from the claim's thresholds by name, to the readings of every run.
+A claim's entry names the function that decides it, `<experiment>.<function>` of the experiment's `claims.py`, or
+`<experiment>.<module>.<function>`: from the tables of one task, and from the claim's thresholds by name, to the
+readings of every run.
 """
 
 import importlib
@@ -15,13 +16,16 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
+from headroom.study.tables import StudyTables, TaskKind, kind_of
 
 PLACE = Path(__file__).parent / "papers"
 """The folder with a file per paper."""
+
+EXPERIMENTS = "headroom.experiments"
+"""The package with the rules, which are imported by name."""
 
 Value = TypeVar("Value", float, str)
 
@@ -43,7 +47,7 @@ class _Entry(BaseModel):
 class Precondition(_Entry):
     """What must be so in a run before a claim can be judged there."""
 
-    check: str = Field(pattern=r"^\w+$", description="The function of `headroom.claims.preconditions` that looks.")
+    check: str = Field(pattern=r"^\w+$", description="The function of `headroom.experiments.preconditions` that looks.")
     asks: str = Field(description="What is asked, with the names of thresholds in braces.")
     thresholds: dict[str, float] = Field({}, description="Arguments of the function.")
 
@@ -62,7 +66,9 @@ class Claim(_Entry):
     id: str = Field(description="Its number: the paper's letter, and a number.")
     sentence: str = Field(description="The claim in words.")
     section: str = Field(description="The section of the report with the evidence.")
-    decide: str = Field(pattern=r"^\w+\.\w+$", description="The function that decides it, `<module>.<function>`.")
+    decide: str = Field(
+        pattern=r"^\w+\.(\w+\.)?\w+$", description="The function that decides it, `<experiment>.<function>`."
+    )
     together: bool = Field(False, description="Whether all runs are judged at once.")
     repeats: Literal["seeds", "rounds"] = Field("seeds", description="What its interval is over, if not examples.")
     rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
@@ -106,6 +112,12 @@ class Claim(_Entry):
         asked = "; ".join(one.words for one in self.preconditions)
         needed = f" Not comparable without: {asked}." if asked else ""
         return filled(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The module of the function that decides it, and the function's name."""
+        experiment, *module, name = self.decide.split(".")
+        return ".".join((EXPERIMENTS, experiment, *(module or ["claims"]))), name
 
     @property
     def signature(self) -> str:
@@ -193,11 +205,12 @@ def rule_of(claim: Claim) -> Rule:
         HeadroomError: If there is none of this name, or its arguments are not the claim's thresholds.
     """
     where = f"claim {claim.id}: decide: {claim.decide}"
-    module, _, name = claim.decide.partition(".")
+    module, name = claim.place
     try:
-        rule: Rule = getattr(importlib.import_module(f"headroom.claims.{module}"), name)
+        rule: Rule = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise HeadroomError(f"{where}: no such function; write it in workflow/headroom/claims/{module}.py") from error
+        file = f"workflow/{module.replace('.', '/')}.py"
+        raise HeadroomError(f"{where}: no such function; write it in {file}") from error
     wanted = [one.name for one in inspect.signature(rule).parameters.values() if one.kind is one.KEYWORD_ONLY]
     if sorted(wanted) != sorted(claim.thresholds):
         names = ", ".join(wanted) or "none"
@@ -226,8 +239,7 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
 
 def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
     """Return the first precondition that a run does not meet, and what was found instead; "" if it meets all."""
-    from headroom.claims import preconditions
-
+    preconditions = importlib.import_module(f"{EXPERIMENTS}.preconditions")
     for one in claim.preconditions:
         found = getattr(preconditions, one.check)(tables, run, **one.thresholds)
         if found:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headroom.claims.entries import Claim, decide, papers_asked
-from headroom.claims.study_tables import StudyTables, seed_of
 from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pooled
 from headroom.core.statistics import Estimate, half_width, outliers
+from headroom.study.tables import StudyTables, seed_of
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,12 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.arms import BASELINE
-from headroom.claims.selection import (
+from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
+from headroom.core.curves import area, mean_curve, share_kept
+from headroom.core.errors import HeadroomError
+from headroom.core.statistics import Estimate, interval
+from headroom.study.arms import BASELINE
+from headroom.study.selection import (
     examples_in,
     last_epochs,
     main_criterion,
@@ -25,11 +29,7 @@ from headroom.claims.selection import (
     rows_where,
     with_scale,
 )
-from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
-from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
-from headroom.core.curves import area, mean_curve, share_kept
-from headroom.core.errors import HeadroomError
-from headroom.core.statistics import Estimate, interval
+from headroom.study.tables import StudyTables, TaskKind, arm_of, kind_of, task_of
 
 
 def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.DataFrame]:

@@ -9,12 +9,12 @@ import numpy
 import pandas
 
 from headroom.claims.rows import POOLED
-from headroom.claims.selection import rows_where
-from headroom.claims.study_tables import GROUNDS, kind_of
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition, Number, Reading
 from headroom.core.files import atomic_path
 from headroom.core.statistics import Estimate, mean_of
-from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.study.selection import rows_where
+from headroom.study.tables import GROUNDS, kind_of
 
 JUDGED = (HOLDS, FAILS, UNDECIDED)
 UNJUDGED = (NOT_COMPARABLE, UNDECIDED, NOT_RUN)

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from headroom.claims.answer import Part
 from headroom.claims.evaluation import Decision, needed
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import NOT_RUN, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
+from headroom.study.tables import StudyTables
 
 POOLED = "pooled"
 """Placeholder of the run in rows about all runs of a task."""
@@ -18,6 +17,14 @@ ANSWER = "answer"
 """Placeholder of the claim in rows with the numbers of the answer."""
 
 Row = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """A number of the answer: of a task, and of what part of it ("" for the whole)."""
+
+    task: str
+    number: Number
+    part: str = ""
 
 
 def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> Iterator[Row]:

@@ -5,18 +5,30 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from headroom.core.command import add_run, stage_parser
 from headroom.engines.engine import Engine
 
-ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/engine.py")))
-"""The folders of engines next to this file."""
+_HERE = Path(__file__).parent
+
+ENGINES = {
+    path.parent.name: ".".join(("headroom.engines", *path.parent.relative_to(_HERE).parts))
+    for path in sorted(_HERE.rglob("engine.py"))
+    if path.parent != _HERE
+}
+"""The packages of engines by name, that of their folder."""
 
 
-def add_task(parser: argparse.ArgumentParser) -> None:
-    """Add `--task`."""
+def part_of(engine: str, part: str) -> Any:
+    """Import a module of an engine's package; no other engine is loaded."""
+    return importlib.import_module(f"{ENGINES[engine]}.{part}")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add `--engine`."""
     parser.add_argument(
-        "--task", choices=ENGINES, default="translation", help="task of the model; other flags depend on it"
+        "--engine", choices=ENGINES, default="fairseq", help="what runs the model; other flags depend on it"
     )
 
 
@@ -26,7 +38,7 @@ def model_parser(
     """Return the parser of a stage that loads a trained model, or one per epoch, with the flags for it."""
     parser = stage_parser(stage, description)
     add_run(parser)
-    add_task(parser)
+    add_engine(parser)
     engine.add_model(parser, several=several)
     return parser
 
@@ -34,26 +46,21 @@ def model_parser(
 def given_engine(
     build_parser: Callable[[type[Engine]], argparse.ArgumentParser], arguments: Sequence[str] | None
 ) -> tuple[Engine, argparse.Namespace]:
-    """Return the engine of `--task`, and the command line parsed with the parser built for it."""
-    engine = chosen_engine(arguments)
+    """Return the engine of `--engine`, and the command line parsed with the parser built for it."""
+    engine = engine_for(chosen_engine(arguments))
     given = build_parser(engine).parse_args(arguments)
     return engine.from_flags(given), given
 
 
-def chosen_task(arguments: Sequence[str] | None) -> str:
-    """Return the value of `--task`; the rest of the command line depends on it."""
+def chosen_engine(arguments: Sequence[str] | None) -> str:
+    """Return the value of `--engine`; the rest of the command line depends on it."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    add_task(parser)
+    add_engine(parser)
     named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
-    return str(named.task)
-
-
-def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
-    """Return the engine of `--task`."""
-    return engine_for(chosen_task(arguments))
+    return str(named.engine)
 
 
 def engine_for(name: str) -> type[Engine]:
     """Return the engine of this name, without loading the other ones."""
-    engine: type[Engine] = importlib.import_module(f"headroom.engines.{name}.engine").ENGINE
+    engine: type[Engine] = part_of(name, "engine").ENGINE
     return engine

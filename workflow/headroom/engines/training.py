@@ -111,8 +111,8 @@ class EpochRecord:
     Losses are in nats, per target piece without label smoothing or per example.
     Norms are means over updates: of all gradients before clipping; of the gradients of the heads' query, key and value
     weights that are passed to the optimizer, and of the loss's own gradients if an arm rewrites them. The ratio of
-    repulsion to gradient is that of arms that repel (`headroom.methods.particles.repulsion_ratio`), a mean over updates
-    and systems.
+    repulsion to gradient is that of arms that repel (`headroom.engines.repulsion.particles.repulsion_ratio`), a mean
+    over updates and systems.
     """
 
     epoch: int

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.progress import Steps
@@ -23,10 +22,11 @@ from headroom.core.resamples import Resamples
 from headroom.core.table import signature
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
+from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
+from headroom.experiments.training.table import TRAINING
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, removed_first
-from headroom.settings.gates import GateSettings, GateTrainingSettings
 
 _CLIP = 1.0  # maximum norm of the weights' gradient
 
@@ -103,7 +103,7 @@ def continue_training(
 
 def updates_of(path: str) -> int:
     """Return the number of updates of a model by the table of its training; HeadroomError if it is missing."""
-    table = tables.TRAINING.read(path)
+    table = TRAINING.read(path)
     updates = table.loc[table["measure"] == "updates", "value"]
     if updates.empty:
         raise HeadroomError(f"{path}: no row with the measure updates; give the table of the stage training")

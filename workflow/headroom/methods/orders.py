@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
+from headroom.experiments.scores.table import SCORES
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +42,7 @@ def read_scores(path: str, *, epoch: float, criterion: str, normalised: str = "r
     Raises:
         HeadroomError: If the table has no such scores; lists the available ones.
     """
-    table = tables.SCORES.read(path)
+    table = SCORES.read(path)
     mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["normalised"] == normalised)]
     if mine.empty:
         known = ", ".join(sorted(set(table["criterion"])))
@@ -56,7 +57,7 @@ def read_compared(paths: Sequence[Path | str], *, epoch: float, criterion: str) 
     Raises:
         HeadroomError: If the tables have no such scores.
     """
-    rows = tables.BAKEOFF_SCORES.read_all(paths)
+    rows = BAKEOFF_SCORES.read_all(paths)
     rows = rows[(rows["criterion"] == criterion) & (rows["half"] == "all") & (rows["epoch"] == epoch)]
     if rows.empty:
         raise HeadroomError(f"--scores: no scores by {criterion} at epoch {epoch}; rerun the job that writes them")

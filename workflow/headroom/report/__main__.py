@@ -35,13 +35,13 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    from headroom.claims.configuration import read_configuration, tasks_in
-    from headroom.claims.study_tables import StudyTables
-    from headroom.core.tables import CLAIMS, NUMBERS
+    from headroom.claims.table import CLAIMS, NUMBERS
     from headroom.report.cautions import cautions
     from headroom.report.citing import citing
     from headroom.report.page import render, sections, version
     from headroom.report.provenance import provenance
+    from headroom.study.configuration import read_configuration, tasks_in
+    from headroom.study.tables import StudyTables
 
     configured = read_configuration(given.configuration)
     tables = StudyTables(given.tables, given.maps, described=tasks_in(configured))

@@ -4,14 +4,13 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import pandas
-
-from headroom.claims.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
-from headroom.claims.study_tables import StudyTables, arm_of, kind_of
 from headroom.claims.words import metric_points, metric_word
-from headroom.core.formatting import listing, number, percent, plural
-from headroom.report.names import heading, run_name, words_of
-from headroom.report.sections.gates import warnings
+from headroom.core.formatting import listing, number, plural
+from headroom.experiments.gates.section import warnings
+from headroom.experiments.timing.section import timing_noise
+from headroom.figures.names import heading, run_name, words_of
+from headroom.study.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
+from headroom.study.tables import StudyTables, arm_of, kind_of
 
 FEW_EXAMPLES = 200
 FEW_HEADS = 24
@@ -26,10 +25,6 @@ class Caution(NamedTuple):
 
     short: str
     text: str
-
-
-NOISY = 0.25
-"""A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
 def cautions(tables: StudyTables) -> dict[str, list[Caution]]:
@@ -115,18 +110,6 @@ def _single(tables: StudyTables) -> str:
     if len(examined) != 1 or len(tables.runs) == 1:
         return ""
     return f"Single heads and pruning curves were examined in one model ({run_name(examined.pop())})."
-
-
-def timing_noise(timing: pandas.DataFrame) -> str:
-    """Return a warning if the middle half of the full model's times spreads by more than a quarter; else ""."""
-    full = rows_where(timing, model="full")
-    spread = ((full["quartile_high"] - full["quartile_low"]) / full["median_seconds"]).max()
-    if not spread > NOISY:
-        return ""
-    return (
-        "The machine was busy or unsteady during the timings: between the quartiles the full model’s own times differ"
-        f" by up to {percent(spread)} of the median, so the speed-ups are rough."
-    )
 
 
 _CHECKS: dict[str, Callable[[StudyTables], str]] = {

@@ -8,15 +8,15 @@ from typing import Any
 
 import yaml
 
-from headroom.claims.selection import examples_in, main_run, rows_where
-from headroom.claims.study_tables import TRANSLATION, StudyTables, kind_of, seed_of
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, listing, percent, plural
 from headroom.core.statistics import LEVEL
 from headroom.data.catalogue import Dataset, Entry, LabelledDataset, find_entry
-from headroom.report.names import heading
+from headroom.figures.names import heading
 from headroom.report.provenance import versions
 from headroom.settings.study import Study, load_study
+from headroom.study.selection import examples_in, main_run, rows_where
+from headroom.study.tables import TRANSLATION, StudyTables, kind_of, seed_of
 
 _OF_KIND = {"fairseq-fixed": "translation", "sacrebleu": "translation", "sentencepiece": "translation"}
 _OF_KIND |= {"transformers": "classification"}

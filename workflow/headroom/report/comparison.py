@@ -13,21 +13,21 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.configuration import found_in, paths_in
 from headroom.claims.entries import read_papers
 from headroom.claims.evidence import curve_by, has_skill, judged, orders_in, scaled_by_run
 from headroom.claims.pooling import by_ground
-from headroom.claims.selection import rows_where
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
 from headroom.claims.words import Measured
 from headroom.core.errors import visible
 from headroom.core.statistics import Estimate, over_runs
-from headroom.core.tables import CLAIMS, NUMBERS
-from headroom.report import palette, panels
+from headroom.figures import palette, panels
+from headroom.figures.names import order_name, task_name
+from headroom.figures.prose import environment
 from headroom.report.first_screen import ClaimVerdict, verdicts
-from headroom.report.names import order_name, task_name
-from headroom.report.prose import environment
+from headroom.study.configuration import found_in, paths_in
+from headroom.study.selection import rows_where
+from headroom.study.tables import StudyTables
 
 DASHES = ("", "dashed", "dotted", "dashdot")
 """Of the lines of a study's tasks, in their order; they recur."""

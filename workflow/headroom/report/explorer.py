@@ -14,7 +14,15 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.evidence import judged
-from headroom.claims.selection import (
+from headroom.claims.words import metric_name, metric_word
+from headroom.core.errors import visible
+from headroom.core.formatting import estimate, number, percent
+from headroom.core.heads import Head, parse_head
+from headroom.figures.atlas import Mark, draw_atlases, draw_left
+from headroom.figures.names import criterion_name, heading, order_name, run_name, words_of
+from headroom.figures.svg import size
+from headroom.report.explorer_panel import draw_orders
+from headroom.study.selection import (
     heads_of,
     last_epochs,
     main_criterion,
@@ -24,15 +32,7 @@ from headroom.claims.selection import (
     rows_where,
     with_shares,
 )
-from headroom.claims.study_tables import StudyTables
-from headroom.claims.words import metric_name, metric_word
-from headroom.core.errors import visible
-from headroom.core.formatting import estimate, number, percent
-from headroom.core.heads import Head, parse_head
-from headroom.report.atlas import Mark, draw_atlases, draw_left
-from headroom.report.explorer_panel import draw_orders
-from headroom.report.names import criterion_name, heading, order_name, run_name, words_of
-from headroom.report.svg import size
+from headroom.study.tables import StudyTables
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 """The shares of heads removed that the figure without JavaScript shows, or the nearest that were measured."""

@@ -8,11 +8,11 @@ import seaborn
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from headroom.claims.selection import rows_where
-from headroom.report import drawing, palette
-from headroom.report.drawing import Panel
-from headroom.report.panels import draw_band
-from headroom.report.svg import BAND, LINE
+from headroom.figures import drawing, palette
+from headroom.figures.drawing import Panel
+from headroom.figures.panels import draw_band
+from headroom.figures.svg import BAND, LINE
+from headroom.study.selection import rows_where
 
 WIDTH, HEIGHT = 340.0, 225.0
 """In CSS pixels: what a phone is wide, and what a first screen has room for."""

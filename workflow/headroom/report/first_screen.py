@@ -10,19 +10,19 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import Claim, all_claims, read_papers, threshold
-from headroom.claims.head_counts import heads_per_site
 from headroom.claims.pooling import shipped_grounds
 from headroom.claims.rows import POOLED
-from headroom.claims.selection import main_metric, main_run, rows_where
-from headroom.claims.study_tables import GENERATED, StudyTables, kind_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
 from headroom.claims.words import Measured, metric_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
-from headroom.report.names import task_name, words_of
-from headroom.report.numbers import Numbers
-from headroom.report.palette import KIND_COLOURS, KIND_NAMES
-from headroom.report.prose import environment
+from headroom.experiments.arms.head_counts import heads_per_site
+from headroom.figures.names import task_name, words_of
+from headroom.figures.numbers import Numbers
+from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
+from headroom.figures.prose import environment
+from headroom.study.selection import main_metric, main_run, rows_where
+from headroom.study.tables import GENERATED, StudyTables, kind_of
 
 ABSENT = "the experiment was not run"
 NO_TASK = "no task of this study is of that kind"

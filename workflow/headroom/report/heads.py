@@ -14,17 +14,17 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.evidence import judged
-from headroom.claims.gates import EXACT, GRADIENT, HARD_CONCRETE, hard, removed_heads
-from headroom.claims.roles import confidence, held
-from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
-from headroom.claims.study_tables import AttentionMap, StudyTables
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
-from headroom.report import palette
+from headroom.experiments.gates.claims import EXACT, GRADIENT, HARD_CONCRETE, hard, removed_heads
+from headroom.experiments.roles.claims import confidence, held
+from headroom.experiments.roles.names import target_words
+from headroom.figures import palette
+from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
 from headroom.report.explorer import embedded, name_of, score_of
-from headroom.report.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
-from headroom.report.role_names import target_words
+from headroom.study.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.study.tables import AttentionMap, StudyTables
 
 STAYS, GOES = "stays", "goes"
 

@@ -11,35 +11,34 @@ from itertools import groupby
 import pandas
 
 from headroom.claims.entries import read_papers
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import VERDICTS
 from headroom.core.errors import visible
-from headroom.report import first_screen, palette, spec, svg
+from headroom.experiments.ablation import section as ablation
+from headroom.experiments.agreement import section as agreement
+from headroom.experiments.arms import repulsion_section as repulsion
+from headroom.experiments.bakeoff import section as bakeoff
+from headroom.experiments.gates import section as gates
+from headroom.experiments.keep_one import section as keep_one
+from headroom.experiments.phenomena import section as phenomena
+from headroom.experiments.pruning import section as pruning
+from headroom.experiments.rank_correlation import section as rank_correlation
+from headroom.experiments.removal import section as removal
+from headroom.experiments.roles import section as roles
+from headroom.experiments.scores import section as scores
+from headroom.experiments.settling import section as settling
+from headroom.experiments.timing import section as timing
+from headroom.experiments.training import section as training
+from headroom.figures import palette, spec, svg
+from headroom.figures.numbers import Numbers
+from headroom.figures.prose import TEMPLATES, Sentences, environment
+from headroom.report import first_screen
 from headroom.report.cautions import Caution, summary
 from headroom.report.citing import Citing
 from headroom.report.explorer import explorer
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.report.heads import heads_data
-from headroom.report.numbers import Numbers
-from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
-from headroom.report.sections import (
-    ablation,
-    agreement,
-    bakeoff,
-    gates,
-    keep_one,
-    phenomena,
-    pruning,
-    rank_correlation,
-    removal,
-    repulsion,
-    roles,
-    scores,
-    settling,
-    timing,
-    training,
-)
+from headroom.study.tables import StudyTables
 
 STYLES = ("page.css", "explorer.css", "quote.css")
 SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")

@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas
 import yaml
 
-from headroom.claims.configuration import read_configuration
-from headroom.claims.study_tables import TABLES, StudyTables, seed_of
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, device_name, duration, listing, percent, plural
-from headroom.report.names import heading, run_name
-from headroom.report.spec import Fold, Table
+from headroom.figures.names import heading, run_name
+from headroom.figures.spec import Fold, Table
+from headroom.study.configuration import read_configuration
+from headroom.study.tables import TABLES, StudyTables, seed_of
 
 PACKAGES = (
     *("torch", "fairseq-fixed", "transformers", "tokenizers", "sacrebleu", "sentencepiece", "snakemake", "pydantic"),

@@ -99,8 +99,8 @@ def ship(results: Path, directory: Path) -> None:
     Raises:
         HeadroomError: If one of the tables is missing; then nothing is written.
     """
-    from headroom.claims.configuration import paths_in
     from headroom.report import __main__ as report
+    from headroom.study.configuration import paths_in
 
     files = {name: results / name for name in COPIED}
     if missing := [path for path in files.values() if not path.is_file()]:
@@ -136,8 +136,8 @@ def pack(results: Path, archive: Path) -> None:
     Raises:
         HeadroomError: If the study has no tables or no configuration.
     """
-    from headroom.claims.configuration import paths_in
     from headroom.core.resamples import resamples_beside
+    from headroom.study.configuration import paths_in
 
     if missing := [path for path in (results / name for name in COPIED) if not path.is_file()]:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before packing its tables")
@@ -172,8 +172,8 @@ def unpack(archive: Path, parent: Path) -> Path:
 
 def decide(results: Path, claims: Path, numbers: Path) -> None:
     """Decide the claims from tables of a study; write its verdicts and numbers."""
-    from headroom.claims import __main__ as stage
-    from headroom.claims.configuration import paths_in
+    from headroom.decisions import stage
+    from headroom.study.configuration import paths_in
 
     read = ["--tables", *map(str, paths_in(results)), "--configuration", str(results / "configuration.json")]
     stage.main(["--study", results.name, *read, "--output", str(claims), "--numbers", str(numbers)])
@@ -207,7 +207,7 @@ def renew(shipped: Path, archives: Path, grounds: Path) -> None:
 
 def _arms_of(place: Path) -> dict[str, list[str]]:
     """Return the names of the arms of every task by the configuration in a directory."""
-    from headroom.claims.configuration import arms_in, read_configuration
+    from headroom.study.configuration import arms_in, read_configuration
 
     return {task: list(arms) for task, arms in arms_in(read_configuration(place / "configuration.json")).items()}
 

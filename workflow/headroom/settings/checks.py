@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Site
+from headroom.experiments.ablation.settings import AblationSettings
+from headroom.experiments.scores.settings import ScoreSettings
+from headroom.experiments.timing.settings import TimingSettings
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
-from headroom.settings.evaluation import TimingSettings
-from headroom.settings.importance import AblationSettings, ScoreSettings
 from headroom.settings.labelled import GeneratedPairs, check_treebank
 from headroom.settings.models import NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus

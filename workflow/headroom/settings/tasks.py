@@ -4,28 +4,24 @@ from typing import Any
 
 from pydantic import Field, PositiveInt, model_validator
 
+from headroom.experiments.ablation.settings import AblationSettings
+from headroom.experiments.attention_stats.settings import AttentionStatsSettings
+from headroom.experiments.bakeoff.settings import BakeoffSettings
+from headroom.experiments.diversity.settings import DiversitySettings
+from headroom.experiments.evaluation.settings import EvaluationSettings
+from headroom.experiments.gates.settings import ChosenGateSettings, ScopedGateSettings
+from headroom.experiments.keep_one.settings import KeepOneSettings
+from headroom.experiments.phenomena.settings import PhenomenaSettings
+from headroom.experiments.pruning.settings import PruningSettings, ScopedPruningSettings
+from headroom.experiments.relevance.settings import RelevanceSettings
+from headroom.experiments.removal.settings import RemovalSettings
+from headroom.experiments.scores.settings import ScoreSettings
+from headroom.experiments.timing.settings import TimingSettings
+from headroom.experiments.update_cost.settings import UpdateCostSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
-from headroom.settings.evaluation import (
-    DecodingSettings,
-    EvaluationSettings,
-    LabellingSettings,
-    TimingSettings,
-    UpdateCostSettings,
-)
-from headroom.settings.functions import (
-    AttentionStatsSettings,
-    DiversitySettings,
-    PhenomenaSettings,
-)
-from headroom.settings.gates import ChosenGateSettings, ScopedGateSettings
-from headroom.settings.importance import (
-    AblationSettings,
-    InterventionSettings,
-    KeepOneSettings,
-    RelevanceSettings,
-    ScoreSettings,
-)
+from headroom.settings.intervention import InterventionSettings
 from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, Treebank, default_treebank
 from headroom.settings.models import (
     Encoder,
@@ -37,7 +33,6 @@ from headroom.settings.models import (
     TrainingSettings,
 )
 from headroom.settings.parallel import Corpus, GeneratedCorpus, VocabularySettings
-from headroom.settings.pruning import BakeoffSettings, PruningSettings, RemovalSettings, ScopedPruningSettings
 
 
 def _one_arm() -> dict[str, Arm]:

@@ -4,7 +4,8 @@ A provider is a function `parallel`, `labelled` or `trees`: from the settings of
 `headroom.data.corpora.Request` to `ParallelSets`, `LabelledSets` or `Trees`. It is imported by its name, for two
 reasons: a source loads only the libraries that it needs; and a job depends only on the stage and the provider of its
 source, so that a change of one source does not rerun jobs of another. Tools that follow imports do not find the
-provider through the stage: the sources of an acquisition are `headroom.stages.acquire` and `module_of(kind, source)`.
+provider through the stage: the sources of an acquisition are `headroom.preparation.acquire` and
+`module_of(kind, source)`.
 """
 
 import importlib

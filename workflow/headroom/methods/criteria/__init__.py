@@ -15,9 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.experiments.tables import REGISTRY
 from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Criterion:
         Raises:
             HeadroomError: If the table is not one of that experiment, or is empty.
         """
-        table = tables.ALL.by_name[self.table].read(path)
+        table = REGISTRY.by_name[self.table].read(path)
         if table.empty:
             raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
         if self.rows:

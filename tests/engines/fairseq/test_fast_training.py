@@ -1,0 +1,141 @@
+"""The fused parts of training compute what fairseq's own do."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from headroom.engines.fairseq import loss as module
+from headroom.engines.fairseq import nats as nats_module
+from headroom.engines.fairseq.attention import attend
+from headroom.engines.fairseq.loss import QuickDropout, smoothed_loss
+from headroom.engines.fairseq.nats import piece_nats
+from headroom.engines.fairseq.optimizer import FusedAdam
+from torch.nn.functional import dropout
+
+from fairseq.criterions.label_smoothed_cross_entropy import label_smoothed_nll_loss  # isort: skip
+from fairseq.optim.adam import FairseqAdam  # isort: skip
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("chunk", [4, 100])
+def test_loss_and_gradients_are_fairseqs(monkeypatch, smoothing, chunk):
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    generator = torch.Generator().manual_seed(1)
+    features, weight = (
+        torch.randn(*shape, generator=generator, dtype=torch.float64, requires_grad=True) for shape in ((11, 5), (7, 5))
+    )
+    target = torch.randint(0, 7, (11,), generator=generator)
+    expected = label_smoothed_nll_loss((features @ weight.T).log_softmax(-1), target, smoothing)
+    wanted = torch.autograd.grad(3 * expected[0], (features, weight))
+    found = smoothed_loss(features, weight, target, smoothing)
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected))
+    torch.testing.assert_close(torch.autograd.grad(3 * found[0], (features, weight)), wanted)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.stack(smoothed_loss(features, weight, target, smoothing)), torch.stack(found))
+
+
+@pytest.mark.parametrize("chunk", [4, 100])
+@pytest.mark.parametrize("bias", [False, True])
+def test_nats_and_their_gradient_are_those_of_plain_logits(monkeypatch, chunk, bias):
+    monkeypatch.setattr(nats_module, "CHUNK", chunk)
+    generator = torch.Generator().manual_seed(1)
+    features = torch.randn(11, 5, generator=generator, dtype=torch.float64)
+    features[3] *= 5000  # probabilities below the smallest number
+    features.requires_grad_()
+    output = torch.nn.Linear(5, 7, bias=bias, dtype=torch.float64).requires_grad_(False)
+    pieces = torch.randint(0, 7, (11,), generator=generator)
+    outer = torch.randn(11, generator=generator, dtype=torch.float64)
+    logits = output(features)  # (11, 7)
+    pieces[3] = logits[3].argmin()
+    largest = logits.detach().amax(1)
+    expected = (logits - largest[:, None]).exp().sum(1).log() + largest - logits[torch.arange(11), pieces]
+    found = piece_nats(SimpleNamespace(output_projection=output), features, pieces)
+    torch.testing.assert_close(found, expected)
+    assert found.max() > 100
+    wanted = torch.autograd.grad((outer * expected).sum(), features)
+    torch.testing.assert_close(torch.autograd.grad((outer * found).sum(), features), wanted)
+    with torch.no_grad():
+        torch.testing.assert_close(piece_nats(SimpleNamespace(output_projection=output), features, pieces), expected)
+
+
+@pytest.mark.parametrize("keys", [1, 3, 15, 16, 17, 70])
+@pytest.mark.parametrize("kind", ["all", "causal", "masked", "one query"])
+def test_attention_is_that_of_a_slow_loop(keys, kind):
+    generator = torch.Generator().manual_seed(keys)
+    rows = 1 if kind == "one query" else keys
+    q, k, v = (
+        torch.randn(size, 3, 2 * 4, generator=generator, dtype=torch.float64)  # (T, B, H * d)
+        .unflatten(-1, (2, 4))
+        .permute(1, 2, 0, 3)
+        .requires_grad_()
+        for size in (rows, keys, keys)
+    )
+    counts = torch.rand(3, 1, 1, keys, generator=generator) < 0.6
+    counts[..., keys // 2] = True
+    mask = counts if kind in ("masked", "one query") else None
+    found = attend(q, k, v, mask=mask, causal=kind == "causal")
+    expected = torch.zeros_like(q)
+    for row, head, place in torch.cartesian_prod(torch.arange(3), torch.arange(2), torch.arange(rows)).tolist():
+        seen = [
+            key for key in range(keys) if (kind != "causal" or key <= place) and (mask is None or mask[row, 0, 0, key])
+        ]
+        scores = torch.stack([q[row, head, place] @ k[row, head, key] / 2 for key in seen])
+        weights = scores.exp() / scores.exp().sum()
+        expected[row, head, place] = sum(weight * v[row, head, key] for weight, key in zip(weights, seen))
+    torch.testing.assert_close(found, expected)
+    outer = torch.randn(found.shape, generator=generator, dtype=torch.float64)
+    wanted = torch.autograd.grad((outer * expected).sum(), (q, k, v))
+    torch.testing.assert_close(torch.autograd.grad((outer * found).sum(), (q, k, v)), wanted)
+
+
+def test_attention_drops_weights_and_keeps_their_mean():
+    torch.manual_seed(1)
+    q, k = torch.zeros(1, 1, 400, 2), torch.zeros(1, 1, 20, 2)
+    found = attend(q, k, torch.ones(1, 1, 20, 2), dropout=0.25)[0, 0, :, 0]  # (400,)
+    assert found.mean().item() == pytest.approx(1, abs=0.02)
+    shares = (found * 0.75 * 20).round()
+    torch.testing.assert_close(found, shares / 15)
+    assert len(shares.unique()) > 5
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_dropout_has_its_rate_and_keeps_the_mean(rate):
+    torch.manual_seed(1)
+    states = torch.ones(333, 301, requires_grad=True)
+    layer = QuickDropout(rate)
+    dropped = layer(states)
+    values = dropped.unique()
+    assert values[0] == 0
+    assert values[1:].tolist() == pytest.approx([1 / (1 - rate)], rel=1e-4)
+    assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.005)
+    (slope,) = torch.autograd.grad(dropped.sum(), states)
+    assert torch.equal(slope, dropped)
+    columns, rows = ((dropped == 0).float().mean(place) for place in (0, 1))  # as spread as torch's
+    torch.manual_seed(2)
+    theirs = (dropout(states, rate) == 0).float()
+    assert columns.std().item() == pytest.approx(theirs.mean(0).std().item(), rel=0.25)
+    assert rows.std().item() == pytest.approx(theirs.mean(1).std().item(), rel=0.25)
+    again = layer(states)
+    assert not torch.equal(again, dropped)
+    torch.manual_seed(1)
+    assert torch.equal(layer(states), dropped)
+    assert layer.eval()(states) is states
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_adam_is_fairseqs(decay):
+    cfg = SimpleNamespace(lr=[0.01], adam_betas="(0.9, 0.98)", adam_eps=1e-8, weight_decay=decay)
+    cfg.use_old_adam, cfg.fp16_adam_stats, cfg.tpu = True, False, False
+    generator = torch.Generator().manual_seed(1)
+    starts = [torch.randn(4, 3, generator=generator, dtype=torch.float64), torch.randn(5, generator=generator)]
+    slopes = [[torch.randn(start.shape, generator=generator).to(start) for start in starts] for _ in range(20)]
+    ends = []
+    for kind in (FairseqAdam, FusedAdam):
+        weights = [torch.nn.Parameter(start.clone()) for start in starts]
+        optimizer = kind(cfg, weights)
+        for gradients in slopes:
+            for weight, gradient in zip(weights, gradients):
+                weight.grad = gradient.clone()
+            optimizer.optimizer.step()
+        ends.append([weight.detach() for weight in weights])
+    torch.testing.assert_close(*ends, rtol=1e-5, atol=1e-6)

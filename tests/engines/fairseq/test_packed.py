@@ -1,0 +1,73 @@
+"""Positions without padding, and candidates for the best pieces: hand-worked cases and the plain computation."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from headroom.engines.fairseq import candidates as module
+from headroom.engines.fairseq import sweeps
+from headroom.engines.fairseq.candidates import Candidates
+from headroom.engines.fairseq.decoding import Marks, allowed
+from headroom.engines.fairseq.packed import Layout
+from headroom.engines.fairseq.sweeps import Sweep
+from headroom.settings.answers import DecodingSettings
+
+MARKS = Marks(2, 2, [1])
+
+
+def test_a_layout_shares_the_common_beginnings():
+    reference = torch.tensor([[2, 5, 6, 7], [2, 8, 1, 1]])
+    guess = torch.tensor([[2, 5, 9], [2, 8, 4]])
+    layout = Layout.of(reference, torch.tensor([4, 2]), guess, torch.tensor([3, 3]))
+    assert layout.inputs.tolist() == [2, 5, 6, 7, 9, 2, 8, 4]
+    assert layout.steps.tolist() == [0, 1, 2, 3, 2, 0, 1, 2]
+    assert layout.reference[0].tolist() == [0, 1, 2, 3]
+    assert layout.reference[1, :2].tolist() == [5, 6]
+    assert layout.guess[0, :3].tolist() == [0, 1, 4]
+    assert layout.guess[1, :3].tolist() == [5, 6, 7]
+    assert layout.both.flatten()[layout.single].tolist() == list(range(8))
+    assert layout.sentence.flatten()[layout.own].tolist() == list(range(8))
+    assert layout.sentence[1, :3].tolist() == [5, 6, 7]
+
+
+def test_equal_translations_have_the_positions_of_one():
+    pieces = torch.tensor([[2, 5, 6]])
+    layout = Layout.of(pieces, torch.tensor([3]), pieces, torch.tensor([3]))
+    assert layout.inputs.tolist() == [2, 5, 6]
+    assert torch.equal(layout.reference, layout.guess)
+
+
+@pytest.mark.parametrize("change", [0.0, 0.01, 0.3, 3.0])
+@pytest.mark.parametrize("bias", [False, True])
+def test_candidates_give_the_best_pieces_of_another_model(monkeypatch, change, bias):
+    torch.manual_seed(3)
+    output = torch.nn.Linear(6, 30, bias=bias).requires_grad_(False)
+    with torch.no_grad():
+        output.weight[1] += 9  # a forbidden piece is never the best
+    decoder = SimpleNamespace(layer_norm=None, project_out_dim=None, output_projection=output, output_layer=output)
+    states, place = torch.randn(400, 6), torch.randint(0, 3, (400,))
+    found = Candidates(decoder, states, place, MARKS)
+    other = states + change * torch.randn(400, 6)
+    expected = allowed(output(other), place, MARKS).argmax(-1)
+    computed = []
+    whole = module.best_pieces
+    monkeypatch.setattr(module, "best_pieces", lambda *given: computed.append(len(given[1])) or whole(*given))
+    assert torch.equal(found.best(other), expected)
+    assert sum(computed) < 40 if change < 0.1 else sum(computed) > 0
+    before = allowed(output(states), place, MARKS).argmax(-1)
+    assert (expected != before).any() == (change > 0)
+
+
+def test_the_limit_of_memory_counts_keys_and_values_of_sources(lively, texts, monkeypatch):
+    settings = DecodingSettings(length_factor=0, length_offset=9)
+    batches = lively.batches(*texts, sentences=12)
+    plain = lively.translate_pieces(batches, settings)
+    (known,) = Sweep(lively, batches, plain, settings)._known
+    stored = known.plain.packed.tensors()
+    source = batches[0].source
+    assert sum(one.numel() for one in stored) == 2 * len(lively.model.decoder.layers) * source.numel() * 16
+    without = known.plain.size - sum(one.numel() * one.element_size() for one in stored)
+    monkeypatch.setattr(sweeps, "_ROOM", without)
+    assert Sweep(lively, batches, plain, settings)._known[0].plain is None
+    monkeypatch.setattr(sweeps, "_ROOM", known.plain.size)
+    assert Sweep(lively, batches, plain, settings)._known[0].plain is not None

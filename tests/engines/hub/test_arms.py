@@ -1,0 +1,128 @@
+"""Arms in the fine-tuning of classifiers: real training with transformers' Trainer."""
+
+import pytest
+import torch
+from headroom.engines.hub.classifier import trainer, training
+from headroom.engines.hub.classifier.arms import changes_of
+from headroom.engines.training import read_record
+from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
+from headroom.settings.models import FineTuningSettings
+from safetensors.torch import load_file
+from slow_repulsion import slow_update
+from toy_encoder import toy_configuration, toy_model
+from toy_fine_tuning import examples, same, write_toy_encoder
+from training_runs import KilledError, killed_at
+
+TRAIN, VALID = examples(60, 0), examples(20, 1)
+SETTINGS = FineTuningSettings(epochs=2, learning_rate=0.01, batch_size=8, max_length=12)
+QUERY = "bert.encoder.layer.0.attention.self.query.weight"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return write_toy_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def trained(encoder, work, arm, *, seed=1, notify=lambda _: None, **changes):
+    training.fine_tune(
+        task=trainer.Task(encoder, TRAIN, VALID),
+        settings=SETTINGS.model_copy(update=changes),
+        seed=seed,
+        device="cpu",
+        work=work,
+        notify=notify,
+        changes=changes_of(arm, seed),
+    )
+    epochs = changes.get("epochs", SETTINGS.epochs)
+    return load_file(work / f"epoch{epochs}" / "model.safetensors")
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, 0.05])
+def test_strength_zero_is_fine_tuning_to_the_bit(encoder, tmp_path, clip_norm):
+    plain = trained(encoder, tmp_path / "plain", BaselineArm(), clip_norm=clip_norm)
+    zero = trained(encoder, tmp_path / "zero", SvgdArm(alpha=1.0, strength=0.0), clip_norm=clip_norm)
+    assert same(plain, zero)
+
+
+@pytest.fixture(scope="module")
+def baseline(encoder, tmp_path_factory):
+    return trained(encoder, tmp_path_factory.mktemp("plain"), BaselineArm(), epochs=1)
+
+
+@pytest.mark.parametrize("method", sorted(set(ARMS) - {"baseline"}))
+def test_every_arm_trains_differently_and_repeatably(encoder, baseline, tmp_path, method):
+    arm = ARMS[method]()
+    once, again = (trained(encoder, tmp_path / name, arm, epochs=1) for name in "ab")
+    assert same(once, again)
+    assert all(weight.isfinite().all() for weight in once.values())
+    assert not same(once, baseline)
+
+
+def gradients_of_first_update(encoder, work, arm, monkeypatch, **changes):
+    """AdamW's gradient of one query weight in the first update, and the weight."""
+    seen = []
+    real = training.HeadGradients.on_pre_optimizer_step
+
+    def watch(self, *arguments, model=None, **options):
+        real(self, *arguments, model=model, **options)
+        weight = dict(model.named_parameters())[QUERY]
+        seen.append((weight.grad.clone(), weight.detach().clone()))
+
+    monkeypatch.setattr(training.HeadGradients, "on_pre_optimizer_step", watch)
+    trained(encoder, work, arm, epochs=1, **changes)
+    monkeypatch.undo()
+    return seen[0]
+
+
+def test_gradients_are_rewritten_before_they_are_clipped(encoder, tmp_path, monkeypatch):
+    arm = SvgdArm(alpha=0.05)
+    plain, weight = gradients_of_first_update(encoder, tmp_path / "plain", BaselineArm(), monkeypatch, clip_norm=0)
+    found, _ = gradients_of_first_update(encoder, tmp_path / "svgd", arm, monkeypatch, clip_norm=0)
+    blocks = [torch.stack(part.chunk(2)).flatten(1)[None] for part in (plain, weight)]
+    wanted = slow_update(*blocks, alpha=0.05, stepsize=0.01, median="with-diagonal").view(plain.shape).float()
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-7)
+    clipped, _ = gradients_of_first_update(encoder, tmp_path / "clipped", arm, monkeypatch, clip_norm=0.01)
+    ratio = clipped / found
+    assert ratio.min() == pytest.approx(float(ratio.max()), rel=1e-3)  # one factor for all
+    assert ratio.max() < 1
+
+
+@pytest.mark.parametrize("arm", [SposArm(), DropHeadArm(rate=0.4), HeadMaskArm()])
+def test_killed_and_resumed_arms_draw_the_same(encoder, tmp_path, arm):
+    whole = trained(encoder, tmp_path / "whole", arm)
+    with pytest.raises(KilledError):
+        trained(encoder, tmp_path / "cut", arm, notify=killed_at(2, 3))
+    torch.manual_seed(99)
+    assert same(whole, trained(encoder, tmp_path / "cut", arm))
+
+
+def test_norms_of_heads_are_recorded(encoder, tmp_path):
+    trained(encoder, tmp_path / "plain", BaselineArm(), clip_norm=0)
+    trained(encoder, tmp_path / "svgd", SvgdArm(alpha=1e-6, stepsize=0.01), clip_norm=0)
+    plain, svgd = (read_record(tmp_path / name, 1) for name in ("plain", "svgd"))
+    assert plain.plain_head_gradient_norm is plain.repulsion_ratio is None
+    assert svgd.repulsion_ratio > 0
+    assert svgd.plain_head_gradient_norm == pytest.approx(plain.head_gradient_norm, rel=0.5)
+    assert svgd.head_gradient_norm < 0.02 * svgd.plain_head_gradient_norm  # stepsize * K G / 2
+    assert 0 < plain.head_gradient_norm < plain.gradient_norm
+
+
+def test_heads_and_attention_dropout_of_an_arm(encoder, tmp_path):
+    config = trainer.build_model(encoder, 1, changes_of(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
+    assert config.num_attention_heads == 4
+    assert config.attention_probs_dropout_prob == 0.3
+
+
+@pytest.mark.parametrize("method", ["svgd", "disagreement-position", "repulsion-loss", "drophead"])
+def test_bfloat16(encoder, tmp_path, method):
+    found = trained(encoder, tmp_path, ARMS[method](), epochs=1, precision="bfloat16")
+    assert all(weight.isfinite().all() and weight.dtype == torch.float32 for weight in found.values())
+    assert not same(found, trained(encoder, tmp_path / "plain", BaselineArm(), epochs=1, precision="bfloat16"))
+
+
+def test_projections_of_relative_positions_are_no_particles():
+    """DeBERTa v2 has them in addition to query, key and value."""
+    model = toy_model(toy_configuration("deberta-v2"))
+    found = training.head_gradients(model, training.ArmHooks(), 0.0)
+    names = {name for name, weight in model.named_parameters() if any(weight is one for one in found.weights)}
+    assert {name.split(".")[-2] for name in names} == {"query_proj", "key_proj", "value_proj"}

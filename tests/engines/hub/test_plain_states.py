@@ -1,0 +1,249 @@
+"""States of the plain model reused under interventions: the logits are those of a whole pass, at less cost."""
+
+import itertools
+
+import numpy
+import pytest
+import torch
+from headroom.core.heads import Head, all_heads, parse_profile
+from headroom.core.interventions import PLAIN, Intervention
+from headroom.engines.hub.classifier.first_position import read_at_first_position
+from headroom.engines.hub.classifier.judging import LabelledSet
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.classifier.plain_states import PlainStates
+from headroom.engines.removal import fold
+from headroom.methods.judging import Judge
+from known_replacements import drawn_replacements
+from toy_encoder import ATTENTIONS, toy_text, write_encoder
+from toy_self_attentive import write_self_attentive
+
+LAYERS = 3
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+MODELS = [*ATTENTIONS, ("camembert", "sdpa"), ("xlm-roberta", "sdpa"), ("self-attentive", "sdpa")]
+INTERVENTIONS = (
+    *("E3:2", "E2:1 E3:4", "E1:2", "E2:3", "E1:1 E1:2 E1:3 E1:4", "E3:1 E3:2 E3:3 E3:4", "E1:1*0.5 E3:2*2.0"),
+    *(
+        "E1:2 E2:2 mean",
+        "E3:1 E3:3 mean",
+        "E2:1*-1.0 E3:2 mean",
+        "E2:2 resample",
+        "E1:3 E3:1 resample",
+        "E3:2 resample",
+        "E2:1 E2:2 refit",
+        "E1:3 E3:1 E3:2 E3:3 E3:4 obs",
+    ),
+)
+TEXT = toy_text(examples=22)
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    def make(family="bert", attention="sdpa", layers=LAYERS):
+        directory = tmp_path_factory.mktemp(family)
+        if family == "self-attentive":
+            write_self_attentive(directory)
+        else:
+            write_encoder(directory, family, layers=layers)
+        return ClassificationModel.load(directory, "cpu", attention)
+
+    return make
+
+
+def interventions(model):
+    """Return those of the list that the model's sites allow."""
+    known = {*all_heads(model.sites)}
+    return [one for one in map(Intervention.parse, INTERVENTIONS) if one.heads <= known]
+
+
+@torch.inference_mode()
+def check(model, states, batches, tried):
+    """Check that the logits of every batch under interventions are those of whole passes."""
+    replacements = drawn_replacements(model.live_sites)
+    for one, (number, batch) in itertools.product(tried, enumerate(batches)):
+        with model.gates.applied(one, replacements):
+            torch.testing.assert_close(states.logits(number), model.logits(batch), **EXACT)
+
+
+@pytest.mark.parametrize(("family", "attention"), MODELS)
+def test_logits_are_those_of_whole_passes_in_any_order(load, family, attention):
+    model = load(family, attention)
+    batches = model.batches(TEXT, examples=5)
+    states = PlainStates(model, batches)
+    tried = interventions(model)
+    assert len(tried) == (2 if family == "self-attentive" else len(INTERVENTIONS))
+    check(model, states, batches, [*tried, *tried[::-1], PLAIN])
+    assert not any("forward" in vars(module) for module in model.model.modules())
+
+
+@pytest.mark.parametrize("gone", ["E1:2", "E2:1 E2:2 E2:3 E2:4", "E1:1 E1:2 E1:3 E1:4 E3:1", "E3:1 E3:2 E3:3 E3:4"])
+@pytest.mark.parametrize("family", ["bert", "distilbert", "deberta-v3"])
+def test_sliced_models(load, family, gone):
+    model = load(family, "eager")
+    model.remove(parse_profile(gone, model.sites))
+    batches = model.batches(TEXT, examples=5)
+    check(model, PlainStates(model, batches), batches, interventions(model))
+
+
+def ran(model, action):
+    """Return the parts of a BERT's layers that run in an action, in order."""
+    calls, modules = [], {}
+    for layer, module in enumerate(model.model.bert.encoder.layer, start=1):
+        modules |= {f"attention {layer}": module.attention.self.query, f"output {layer}": module.output}
+    handles = [
+        module.register_forward_hook(lambda *_, name=name: calls.append(name)) for name, module in modules.items()
+    ]
+    action()
+    for handle in handles:
+        handle.remove()
+    return calls
+
+
+@torch.inference_mode()
+def test_what_precedes_the_first_changed_site_is_computed_once(load):
+    model = load()
+    states = PlainStates(model, model.batches(TEXT, examples=22))
+
+    def under(text):
+        with model.gates.applied(Intervention.parse(text)):
+            return ran(model, lambda: states.logits(0))
+
+    everything = [f"{part} {layer}" for layer in (1, 2, 3) for part in ("attention", "output")]
+    assert under("E1:1") == everything
+    assert under("E1:2 E3:1") == everything[1:]  # attention of layer 1 is known
+    assert under("E2:1") == everything
+    assert under("E2:2*0.5 E3:1") == everything[3:]
+    assert under("E3:1") == everything[2:]
+    assert under("E3:2") == everything[5:]
+    assert under("E1:2") == everything[1:]
+
+
+def features(model, batches, states=None):
+    """Return the inputs to linear layers in passes over batches, in features: what the work is proportional to."""
+    count = 0
+
+    def add(module, inputs, _):
+        nonlocal count
+        count += inputs[0].numel() * module.out_features
+
+    linears = [module for module in model.model.modules() if isinstance(module, torch.nn.Linear)]
+    handles = [module.register_forward_hook(add) for module in linears]
+    for number, batch in enumerate(batches):
+        _ = model.logits(batch) if states is None else states.logits(number)
+    for handle in handles:
+        handle.remove()
+    return count
+
+
+@torch.inference_mode()
+def test_a_sweep_over_six_layers_costs_less_than_half_of_as_many_passes(load):
+    model = load(layers=6)
+    batches = model.batches(TEXT, examples=8)
+    states, heads = PlainStates(model, batches), all_heads(model.sites)
+    swept = 0
+    for head in heads:
+        with model.gates.masked([head]):
+            swept += features(model, batches, states)
+    assert swept <= 0.5 * len(heads) * features(model, batches)
+
+
+def stored_bytes(states):
+    outputs = [output for batch in states._stored for output in batch.values()]
+    tensors = [one for output in outputs for one in (output if isinstance(output, tuple) else [output])]
+    return sum(tensor.nbytes for tensor in tensors if isinstance(tensor, torch.Tensor))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", ["bert", "deberta-v2"])
+def test_memory_is_bounded_and_batches_beyond_it_are_computed(load, family):
+    model = load(family, "eager")
+    batches = model.batches(TEXT, examples=5)
+    tried = interventions(model)
+    unbounded = PlainStates(model, batches)
+    check(model, unbounded, batches, tried)
+    most = stored_bytes(unbounded)
+    for limit in (0, most // 3, most):
+        states = PlainStates(model, batches, limit=limit)
+        check(model, states, batches, tried)
+        assert stored_bytes(states) <= limit
+    assert 0 < len(PlainStates(model, batches, limit=most // 2)._stored) < len(batches)
+
+
+class TestOtherModels:
+    @torch.no_grad()
+    def test_states_belong_to_one_model_as_it_is(self, load):
+        model = load()
+        batches = model.batches(TEXT, examples=5)
+        states = PlainStates(model, batches)
+        assert states.belong_to(model)
+        assert not states.belong_to(load())
+        with torch.inference_mode():
+            made_there = load()
+            assert not PlainStates(made_there, batches).belong_to(made_there)  # changes are not counted
+        fold(model.live_sites, Intervention.parse("E1:1*0.5"))
+        assert not states.belong_to(model)
+        states = PlainStates(model, batches)
+        model.remove(frozenset([Head("E", 2, 1)]))
+        assert not states.belong_to(model)
+
+    def test_a_set_follows_its_model_and_the_next_one(self, load):
+        """As in pruning curves of several epochs, and with a model that is sliced in between."""
+        judged = LabelledSet(name="check", text=TEXT, metrics=["accuracy"], examples_at_once=5, resamples=9)
+        first, second = load(), load()
+        with torch.no_grad():
+            second.model.bert.embeddings.word_embeddings.weight *= -1
+        for model, sliced in ((first, None), (second, None), (first, None), (first, "E1:4"), (second, "E2:4")):
+            if sliced:
+                model.remove(parse_profile(sliced, model.sites))
+            judge = Judge(model, judged, replacements=drawn_replacements(model.live_sites))
+            for one in interventions(model):
+                found = judge.outcome(one)
+                with model.gates.applied(one, judge.replacements):
+                    expected = judged.judge(model)
+                assert found.answers == expected.answers
+                numpy.testing.assert_allclose(
+                    found.sample.statistics["loss"], expected.sample.statistics["loss"], rtol=1e-5, atol=1e-6
+                )
+
+    def test_a_model_that_modifies_its_states_is_computed_as_a_whole(self, load):
+        model = load()
+        layer = model.model.bert.encoder.layer[1]
+        layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].mul_(2.0), *inputs[1:]))
+        batches = model.batches(TEXT, examples=5)
+        with torch.inference_mode():
+            states = PlainStates(model, batches)
+        assert states._reusable.modules == {}
+        check(model, states, batches, interventions(model))
+
+
+class TestFirstPosition:
+    def last_layer(self, model):
+        (batch,) = model.batches(TEXT, examples=22)
+        with torch.inference_mode():
+            return read_at_first_position(model.model, model.live_sites, batch.inputs)
+
+    @pytest.mark.parametrize(("family", "attention"), ATTENTIONS)
+    def test_heads_on_the_first_piece_read_nothing_else(self, load, family, attention):
+        model = load(family, attention)
+        last = self.last_layer(model)
+        assert last is not None
+        assert last.attention is model.live_sites[-1].attention
+
+    def test_the_mean_over_positions_reads_all(self, load):
+        model = load()
+        pooler = model.model.bert.pooler
+        pooler.forward = lambda states: pooler.dense(states.mean(1)).tanh()
+        assert self.last_layer(model) is None
+        batches = model.batches(TEXT, examples=5)
+        with torch.inference_mode():
+            states = PlainStates(model, batches)
+        assert states._reusable.modules
+        check(model, states, batches, interventions(model))
+
+    def test_attention_to_changed_states_stays_whole(self, load):
+        model = load()
+        attention = model.live_sites[-1].attention
+        attention.register_forward_pre_hook(lambda _, inputs: (2.0 * inputs[0], *inputs[1:]), prepend=True)
+        assert self.last_layer(model) is None
+
+    def test_hops_have_no_layer(self, load):
+        assert self.last_layer(load("self-attentive")) is None

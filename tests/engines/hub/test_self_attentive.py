@@ -1,0 +1,160 @@
+"""The self-attentive classifier follows the paper's formulas, for single examples and padded batches."""
+
+import numpy
+import pytest
+import torch
+from headroom.data.labelled import LabelledText
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.self_attentive import redundancy
+from headroom.engines.hub.sites import attention_maps, find_sites
+from headroom.engines.removal import remove_heads
+from toy_encoder import toy_model
+from toy_self_attentive import HOPS, INPUTS, STATES, self_attentive_configuration, write_self_attentive
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_self_attentive(tmp_path_factory.mktemp("self-attentive") / "epoch1")
+
+
+@pytest.fixture
+def model(directory):
+    return ClassificationModel.load(directory, "cpu")
+
+
+@pytest.fixture
+def exact(model):
+    model.model.double()
+    return model
+
+
+def plain(**changes):
+    return toy_model(self_attentive_configuration(**changes))
+
+
+class Slowly:
+    """The oracle: one example at a time, in loops, after the equations of Lin et al. 2017 and of the LSTM."""
+
+    def __init__(self, model):
+        self.weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
+
+    def __call__(self, pieces):
+        """Return A (hops, T), M (hops, 2u) and the logits (classes,)."""
+        embedded = [self.weights["encoder.embedding.weight"][piece] for piece in pieces]
+        forward = self.read(embedded, "l0")
+        backward = self.read(embedded[::-1], "l0_reverse")[::-1]
+        states = [numpy.concatenate(both) for both in zip(forward, backward)]  # H
+        hidden, hops = (self.weights[f"encoder.attention.{name}.weight"] for name in ("hidden", "hops"))
+        maps, means = [], []
+        for hop in hops:
+            powers = [numpy.exp(hop @ numpy.tanh(hidden @ state)) for state in states]
+            maps.append([power / sum(powers) for power in powers])
+            means.append(sum(weight * state for weight, state in zip(maps[-1], states)))
+        units = numpy.maximum(self.layer("encoder.fully_connected", numpy.concatenate(means)), 0)
+        return numpy.array(maps), numpy.array(means), self.layer("classifier", units)
+
+    def read(self, embedded, direction):
+        """Return the state of one direction after each piece."""
+        of_input, of_state, one, other = (
+            self.weights[f"encoder.lstm.{name}_{direction}"]
+            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        state = cell = numpy.zeros(STATES // 2)
+        found = []
+        for vector in embedded:
+            let, keep, new, show = numpy.split(of_input @ vector + of_state @ state + one + other, 4)
+            cell = sigmoid(keep) * cell + sigmoid(let) * numpy.tanh(new)
+            state = sigmoid(show) * numpy.tanh(cell)
+            found.append(state)
+        return found
+
+    def layer(self, name, vector):
+        return self.weights[f"{name}.weight"] @ vector + self.weights[f"{name}.bias"]
+
+
+def sigmoid(vector):
+    return 1 / (1 + numpy.exp(-vector))
+
+
+class TestWhatItComputes:
+    def test_maps_sentence_embedding_and_logits_equal_a_loop(self, exact, pairs):
+        (batch,) = exact.batches(pairs, examples=12)
+        seen = {}
+        with (
+            torch.no_grad(),
+            attention_maps(exact.live_sites, lambda _, maps: seen.update(maps=maps)),
+            exact.gates.observed(lambda _, z: seen.update(z=z)),
+        ):
+            found = exact.logits(batch)
+        length = batch.inputs["input_ids"].shape[1]
+        assert seen["maps"].shape == (12, HOPS, 1, length)
+        assert seen["z"].shape == (1, 12, HOPS, STATES)
+        slowly = Slowly(exact.model)
+        for row, mask in enumerate(batch.inputs["attention_mask"].bool()):
+            maps, means, expected = slowly(batch.inputs["input_ids"][row, mask].tolist())
+            numpy.testing.assert_allclose(seen["maps"][row, :, 0, mask], maps, rtol=1e-9)
+            assert not seen["maps"][row, :, 0, ~mask].any()
+            numpy.testing.assert_allclose(seen["z"][0, row], means, rtol=1e-9, atol=1e-12)
+            numpy.testing.assert_allclose(found[row], expected, rtol=1e-9, atol=1e-12)
+
+    @torch.no_grad()
+    def test_padding_changes_nothing_whatever_it_holds(self):
+        model = plain()
+        together = model(**INPUTS).logits
+        for row, mask in enumerate(INPUTS["attention_mask"].bool()):
+            alone = model(INPUTS["input_ids"][row, mask][None]).logits  # without a mask nothing is padding
+            torch.testing.assert_close(together[row], alone[0], rtol=1e-5, atol=1e-6)
+        filled = INPUTS["input_ids"].where(INPUTS["attention_mask"].bool(), torch.tensor(13))
+        assert torch.equal(model(filled, INPUTS["attention_mask"]).logits, together)
+
+    def test_a_pair_is_one_sequence_with_separators(self, model):
+        (batch,) = model.batches(LabelledText(["the dog"], ["a cat"], ["no"]), examples=1)
+        assert sorted(batch.inputs) == ["attention_mask", "input_ids"]
+        pieces = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
+        assert pieces == ["[CLS]", "the", "dog", "[SEP]", "a", "cat", "[SEP]"]
+
+    @torch.no_grad()
+    def test_dropout_acts_in_training_only(self):
+        model = plain(dropout=0.5)
+        assert torch.equal(model(**INPUTS).logits, model(**INPUTS).logits)
+        model.train()
+        assert not torch.equal(model(**INPUTS).logits, model(**INPUTS).logits)
+
+    def test_fresh_weights_depend_on_the_seed_alone(self, directory):
+        first, same, other = (ClassificationModel.load(directory, "cpu", fresh=seed).model for seed in (1, 1, 2))
+        for name, value in first.state_dict().items():
+            assert torch.equal(value, same.state_dict()[name])
+            assert not torch.equal(value, other.state_dict()[name])
+
+
+class TestPenalty:
+    def test_it_is_what_one_works_out_by_hand(self):
+        """By hand: A A^T - I is ((0, .5), (.5, -.5)) for the first example, ((0, 1), (1, 0)) for the second."""
+        maps = torch.tensor([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]]])
+        assert redundancy(maps).tolist() == pytest.approx([0.75, 2.0])
+        assert redundancy(torch.eye(3)[None]).tolist() == [0.0]
+
+    @torch.no_grad()
+    def test_it_is_added_to_the_loss_of_training_alone(self):
+        labels, seen = torch.tensor([0, 1, 1]), {}
+        free, punished = plain(), plain(penalty=0.5)
+        with attention_maps(find_sites(free), lambda _, maps: seen.update(maps=maps)):
+            expected = free(**INPUTS, labels=labels).loss
+        torch.testing.assert_close(
+            expected, torch.nn.functional.cross_entropy(free(**INPUTS).logits, labels), rtol=0, atol=0
+        )
+        assert torch.equal(punished(**INPUTS, labels=labels).loss, expected)
+        found = punished.train()(**INPUTS, labels=labels)
+        maps = seen["maps"].squeeze(2).double().numpy()
+        by_hand = [((one @ one.T - numpy.eye(HOPS)) ** 2).sum() for one in maps]
+        assert float(found.loss - expected) == pytest.approx(0.5 * numpy.mean(by_hand), rel=1e-5)
+        assert torch.equal(found.logits, free(**INPUTS).logits)
+
+    def test_it_moves_the_hops_and_is_gone_with_them(self):
+        labels, model = torch.tensor([0, 1, 1]), plain(penalty=0.5).train()
+        sites = find_sites(model)
+        (model(**INPUTS, labels=labels).loss - plain().train()(**INPUTS, labels=labels).loss).backward()
+        assert model.encoder.attention.hops.weight.grad.abs().max() > 0
+        remove_heads(sites, frozenset(sites[0].kept_heads()))
+        loss = model(**INPUTS, labels=labels).loss
+        torch.testing.assert_close(loss, torch.nn.functional.cross_entropy(model(**INPUTS).logits, labels))

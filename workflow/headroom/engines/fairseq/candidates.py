@@ -1,0 +1,65 @@
+"""The best pieces of a model, verified for a similar model without computing all logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headroom.engines.fairseq.decoding import Marks, allowed, best_pieces, by_chunks, features_of
+
+COUNT = 8
+"""Candidates per position."""
+
+_SLACK = 1e-3
+"""Lead over other pieces, in nats, below which all logits are computed; errors of float32 are a hundredth of it."""
+
+
+class Candidates:
+    """The best pieces at some positions in the plain model, and a bound on the logits of all others.
+
+    With h and h' the features of a position in the plain and in another model, w_v the output weights of piece v, and c
+    their mean over all pieces, the scores <w_v - c, h'> differ from the logits by the same number for every piece. For
+    pieces without weights of their own here, <w_v - c, h'> <= <w_v - c, h> + |w_v - c| |h' - h| (Cauchy-Schwarz). If
+    the best candidate's score is above the largest of these bounds, it is the best piece.
+    """
+
+    def __init__(self, decoder: Any, states: Tensor, place: Tensor, marks: Marks) -> None:
+        """Store the candidates at states after the last layer (N, width), at places in their translations (N,)."""
+        self._decoder, self._place, self._marks = decoder, place, marks
+        output = decoder.output_projection
+        weight = output.weight - output.weight.mean(0)  # (V, D)
+        self._weight = weight
+        self._bias = weight.new_zeros(len(weight)) if output.bias is None else output.bias
+        self._reach = weight.norm(dim=1).index_fill(0, torch.tensor(marks.forbidden).to(weight.device), 0.0).max()
+        self._features = features_of(decoder, states)  # (N, D)
+        count = min(COUNT, len(weight) - len(marks.forbidden) - 2)
+
+        def largest(logits: Tensor, chunk: slice) -> Tensor:
+            return allowed(logits, place[chunk], marks).topk(count + 1).indices
+
+        pieces = by_chunks(decoder, states, largest)  # (N, K + 1)
+        self._pieces = pieces[:, :-1]
+        self._rest = self._scores(pieces[:, -1:], self._features)[:, 0]  # (N,)
+
+    def best(self, states: Tensor) -> Tensor:
+        """Return the best pieces (N,) for states of another model at the same positions, (N, width)."""
+        features = features_of(self._decoder, states)
+        scores = self._scores(self._pieces, features)  # (N, K)
+        lead, first = scores.max(1, keepdim=True)
+        second = scores.scatter(1, first, -torch.inf).amax(1)
+        others = self._rest + self._reach * (features - self._features).norm(dim=1)
+        best = self._pieces.gather(1, first)[:, 0]
+        unsure = (lead[:, 0] <= torch.maximum(second, others) + _SLACK).nonzero().squeeze(1)
+        if len(unsure):
+            best[unsure] = best_pieces(self._decoder, states[unsure], self._place[unsure], self._marks)
+        return best
+
+    def tensors(self) -> list[Tensor]:
+        """Return the stored tensors, without the weights."""
+        return [self._features, self._pieces, self._rest]
+
+    def _scores(self, pieces: Tensor, features: Tensor) -> Tensor:
+        """Return the scores of pieces (N, K) with features (N, D): (N, K)."""
+        return torch.bmm(self._weight[pieces], features[:, :, None]).squeeze(2) + self._bias[pieces]

@@ -1,0 +1,163 @@
+"""The engine of translation: Transformers of fairseq, their vocabulary, and parallel text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from headroom.core.command import add_translation_model
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.imports import without_collection
+from headroom.data.parallel import ParallelText
+from headroom.engines.engine import Engine, Outcome, Workload
+from headroom.experiments.evaluation.settings import EvaluationSettings
+from headroom.settings.answers import DecodingSettings
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.fairseq.batches import Batch
+    from headroom.engines.fairseq.judging import TranslatedSet
+    from headroom.engines.fairseq.model import TranslationModel
+    from headroom.engines.maps import MapBatch
+
+
+class TranslationEngine(Engine):
+    """Transformers of fairseq on parallel text."""
+
+    loss = "token-sum"  # summed over the pieces of an example's reference
+
+    @staticmethod
+    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+        """Add the flags that name a checkpoint, or one per epoch, its vocabulary, the corpus and the device."""
+        add_translation_model(parser, several=several)
+
+    @staticmethod
+    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
+        """Add decoding and resampling; for final scores also the beam."""
+        if final:
+            add_settings(parser, evaluation=EvaluationSettings)
+        add_settings(parser, decoding=DecodingSettings)
+        add_settings(parser, sampling=SamplingSettings)
+
+    def __init__(
+        self,
+        *,
+        vocabulary: Path | str,
+        corpus: Path | str,
+        device: str = "auto",
+        decoding: DecodingSettings | None = None,
+        evaluation: EvaluationSettings | None = None,
+        sampling: SamplingSettings | None = None,
+    ) -> None:
+        """Name the data and how answers are computed.
+
+        Args:
+            vocabulary: Directory with sentencepiece.model (or byte-pair codes) and both dictionaries.
+            corpus: Directory with `<set>.source` and `<set>.target`.
+            device: `auto`, `cpu` or `cuda`.
+            decoding: Search in sweeps; None for the defaults, as of the others.
+            evaluation: Search for final scores.
+            sampling: Number of resamples.
+        """
+        self.vocabulary = str(vocabulary)
+        self.corpus = Path(corpus)
+        self.device = device
+        self.decoding = decoding or DecodingSettings()
+        self.evaluation = evaluation or EvaluationSettings()
+        self.sampling = sampling or SamplingSettings()
+
+    @classmethod
+    def from_flags(cls, given: argparse.Namespace) -> Self:
+        """Return the engine of a parsed command line."""
+        return cls(
+            vocabulary=given.vocabulary,
+            corpus=given.corpus,
+            device=given.device,
+            decoding=settings_from(given, "decoding", DecodingSettings),
+            evaluation=settings_from(given, "evaluation", EvaluationSettings),
+            sampling=settings_from(given, "sampling", SamplingSettings),
+        )
+
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> TranslationModel:  # noqa: ARG002
+        """Load a checkpoint with the vocabulary given; every model of fairseq can show attention weights."""
+        with without_collection():
+            from headroom.engines.fairseq.model import TranslationModel
+        return TranslationModel.load(checkpoint, self.vocabulary, self.device, fresh=fresh)
+
+    def examples(self, name: str, limit: int | None = None) -> ParallelText:
+        """Read a set's sentence pairs."""
+        return read_pairs(self.corpus, name, limit)
+
+    def sentences(self, examples: ParallelText) -> Sequence[str]:
+        """Return the sources."""
+        return examples.source
+
+    def batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[Batch]:
+        """Return sentence pairs in batches of similar length."""
+        return model.batches(examples.source, examples.target, sentences=size)
+
+    def judged_set(self, name: str, limit: int | None = None) -> TranslatedSet:
+        """Read a set's sources and references."""
+        with without_collection():
+            from headroom.engines.fairseq.judging import TranslatedSet
+        pairs = self.examples(name, limit)
+        return TranslatedSet(name=name, pairs=pairs, settings=self.decoding, resamples=self.sampling.resamples)
+
+    def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
+        """Translate with a beam."""
+        return judged.judge_with_beam(model, self.evaluation)
+
+    def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
+        """Return sentence pairs in batches that show the maps of every site, teacher-forced."""
+        from headroom.engines.fairseq.observing import example_batches
+
+        return example_batches(model, examples, size)
+
+    def sentence_batches(self, model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return sentences in batches that show the maps of the encoder, with the positions of their pieces."""
+        from headroom.engines.fairseq.observing import sentence_batches
+
+        return sentence_batches(model, sentences, size)
+
+    def frequencies(self, model: TranslationModel) -> Tensor | None:
+        """Return the frequency of each source piece in the training text, (V,); None without text."""
+        from headroom.engines.fairseq.observing import frequencies
+
+        return frequencies(model, self.corpus / "train.source")
+
+    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> Workload:
+        """Return a batch of the set's middle lengths, to be timed."""
+        from headroom.engines.fairseq.timing import workload
+
+        return workload(model, examples, size)
+
+
+ENGINE = TranslationEngine
+
+
+def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:
+    """Read the sources and the references of a set.
+
+    Args:
+        corpus: The directory with `<name>.source` and `<name>.target`.
+        name: The set, e.g. `test`.
+        limit: Number of sentences from the start; None for all.
+
+    Raises:
+        HeadroomError: If a file is missing or empty, or the two differ in length.
+    """
+    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
+    sources, references = (read_lines(path) for path in paths)
+    if len(sources) != len(references):
+        raise HeadroomError(
+            f"{paths[0]}: {len(sources)} lines, but {paths[1]} has {len(references)}; give aligned files"
+        )
+    if not sources:
+        raise HeadroomError(f"{paths[0]}: empty file; write one sentence a line")
+    return ParallelText(sources[:limit], references[:limit])

@@ -1,0 +1,235 @@
+"""A translation model of fairseq with its vocabulary."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import parse_profile
+from headroom.engines.fairseq.attention import fuse
+from headroom.engines.fairseq.batches import (
+    Batch,
+    Language,
+    cut,
+    load_languages,
+)
+from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.engines.fairseq.decoding import ROWS, Marks, encode, greedy, joined, limits_of, pieces_until_end
+from headroom.engines.fairseq.nats import piece_nats
+from headroom.engines.fairseq.sites import attention_maps, find_sites
+from headroom.engines.gates import Gates
+from headroom.engines.head_model import HeadModel, seeded
+from headroom.engines.maps import MapObserver
+from headroom.engines.removal import remove_heads
+from headroom.engines.sites import AttentionSite, pick_device, site_names
+from headroom.settings.answers import DecodingSettings
+
+
+class TranslationModel(HeadModel):
+    """A trained model, its sites and gates, and its two languages."""
+
+    def __init__(
+        self,
+        *,
+        model: Any,
+        sites: list[AttentionSite],
+        languages: tuple[Language, Language],
+        state: dict[str, Any],
+    ) -> None:
+        self.model = model
+        self.source, self.target = languages
+        self._state = state
+        for live in sites:
+            fuse(live.attention)
+        self.live_sites = sites
+        self.gates = Gates(sites=self.live_sites, batch_first=False)
+
+    @classmethod
+    def load(
+        cls, checkpoint: Path | str, vocabulary: Path | str, device: str = "auto", *, fresh: int | None = None
+    ) -> Self:
+        """Load a checkpoint, whole or sliced, in eval mode.
+
+        Args:
+            checkpoint: A fairseq checkpoint of a `transformer` model.
+            vocabulary: A directory for `load_languages`.
+            device: `auto`, `cpu` or `cuda`.
+            fresh: A seed of untrained weights, instead of those of the checkpoint; None for those of the checkpoint.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, or model and vocabulary do not match.
+        """
+        from omegaconf import OmegaConf
+
+        from headroom.engines.fairseq.library import TranslationTask
+
+        state = load_state(checkpoint)
+        source, target = load_languages(vocabulary)
+        configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
+        try:
+            with seeded(fresh):
+                model = TranslationTask(configuration.task, source.dictionary, target.dictionary).build_model(
+                    configuration.model
+                )
+            sites = find_sites(model)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise HeadroomError(
+                f"{checkpoint}: not of fairseq's architecture `transformer`; give another model"
+            ) from error
+        removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
+        remove_heads(sites, removed)
+        try:
+            if fresh is None:
+                model.load_state_dict(state["model"])
+        except RuntimeError as error:
+            raise HeadroomError(
+                f"{checkpoint}: does not match the vocabulary in {vocabulary}; give the model's own vocabulary"
+            ) from error
+        loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
+        loaded.model.eval().requires_grad_(False).to(pick_device(device))
+        return loaded
+
+    def trainable(self, scope: str) -> list[torch.nn.Parameter]:
+        """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
+        if scope == "all":
+            return list(self.model.parameters())
+        frozen = {id(weight) for weight in self.model.decoder.parameters()}
+        return [weight for weight in self.model.encoder.parameters() if id(weight) not in frozen]
+
+    def save(self, path: Path | str) -> None:
+        """Write the model, with a descriptor of the removed heads, for `load`."""
+        state = {"model": self.model.state_dict(), DESCRIPTOR: {"removed": self.removed}}
+        save_model({**self._state, **state}, path)
+
+    def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
+        """Return sentences, with or without references, in batches of similar length and limited size."""
+        numbered = dict(enumerate(map(self.source.numbers, sources)))
+        references = dict(enumerate(map(self.target.numbers, targets or [])))
+        return self._cut(numbered, references, sentences)
+
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
+        assert batch.target is not None, "the batch has no references"
+        output, real = self.model.decoder.output_projection, batch.target.ne(self.target.dictionary.pad())  # (B, T)
+        if any(weight.requires_grad for weight in output.parameters()):
+            logits = self.logits(batch).flatten(0, 1).float()  # (B * T, V)
+            nats = torch.nn.functional.cross_entropy(logits, batch.target.flatten(), reduction="none")[real.flatten()]
+        else:
+            features = self.model(batch.source, batch.lengths, batch.previous, features_only=True)[0]  # (B, T, D)
+            nats = piece_nats(self.model.decoder, features[real], batch.target[real])
+        each = nats.new_zeros(real.shape).masked_scatter(real, nats)  # (B, T)
+        return each.sum(1), real.sum(1)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the teacher-forced logits of a batch with references, (B, T, V)."""
+        return self.model(batch.source, batch.lengths, batch.previous)[0]
+
+    def real(self, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return which query (B, T) and which key positions (B, S) are not padding, by the kinds of site that run."""
+        return self.by_kind(batch, lambda pieces, dictionary: pieces.ne(dictionary.pad()))
+
+    def by_kind(self, batch: Batch, counts: Callable[[Tensor, Any], Tensor]) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run.
+
+        Args:
+            batch: Without references only the encoder runs.
+            counts: From pieces (B, T) and their dictionary to the pieces that count, (B, T).
+        """
+        source = counts(batch.source, self.source.dictionary)
+        kinds = {"E": (source, source)}
+        if batch.previous is not None:  # it begins with the end mark
+            target = counts(batch.previous, self.target.dictionary)
+            kinds |= {"A": (target, source), "D": (target, target)}
+        return kinds
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block."""
+        return attention_maps(self.live_sites, observer)
+
+    def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
+        """Translate batches into plain text; arguments as in `translate_pieces`."""
+        return self.texts(self.translate_pieces(batches, settings, **search))
+
+    def texts(self, translations: Sequence[list[int]]) -> list[str]:
+        """Return translations as plain text."""
+        return [self.target.text(row) for row in translations]
+
+    def translate_pieces(
+        self, batches: Sequence[Batch], settings: DecodingSettings, *, beam: int = 1, length_penalty: float = 1.0
+    ) -> list[list[int]]:
+        """Translate batches.
+
+        Args:
+            batches: From `batches`, a whole set.
+            settings: Limits of length.
+            beam: 1 decodes greedily.
+            length_penalty: For a beam; see `EvaluationSettings`.
+
+        Returns:
+            The pieces of each translation, in the order of the evaluation set.
+        """
+        found: dict[int, list[int]] = {}
+        if beam > 1:
+            for batch in batches:
+                found.update(zip(batch.positions, self._beam(batch, settings, beam, length_penalty)))
+        for group in () if beam > 1 else self._groups(batches):
+            found.update(self._greedy(group, settings))
+        return [found[position] for position in range(len(found))]
+
+    @property
+    def marks(self) -> Marks:
+        """The special pieces of decoding."""
+        dictionary = self.target.dictionary
+        return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
+
+    def _groups(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+        """Yield the batches that are decoded together; gates per example belong to one batch."""
+        group: list[Batch] = []
+        for batch in batches:
+            if group and (self.gates.by_example or sum(len(one.positions) for one in (*group, batch)) > ROWS):
+                yield group
+                group = []
+            group.append(batch)
+        if group:
+            yield group
+
+    @torch.inference_mode()
+    def _greedy(self, batches: Sequence[Batch], settings: DecodingSettings) -> Iterator[tuple[int, list[int]]]:
+        """Yield the positions in the set and the pieces of greedy translations of batches."""
+        output = greedy(
+            self.model,
+            encoded=joined([encode(self.model.encoder, batch) for batch in batches]),
+            limits=limits_of(torch.cat([batch.lengths for batch in batches]), settings),
+            marks=self.marks,
+            keep_rows=self.gates.by_example,
+        )
+        positions = (position for batch in batches for position in batch.positions)
+        for position, row in zip(positions, output.tolist()):
+            yield position, pieces_until_end(row, self.marks.end)
+
+    def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
+        from headroom.engines.fairseq.library import SequenceGenerator
+
+        generator = SequenceGenerator(
+            [self.model],
+            self.target.dictionary,
+            beam_size=beam,
+            max_len_a=settings.length_factor,
+            max_len_b=settings.length_offset,
+            len_penalty=penalty,
+        )
+        sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
+        hypotheses = generator.generate([self.model], sample)
+        for live in self.live_sites:
+            attention: Any = live.attention
+            if live.kept:
+                attention.set_beam_size(1)  # the generator sets its beam size in every site
+        end = self.target.dictionary.eos()
+        return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
+
+    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[Batch]:
+        return cut(sources, targets, sentences=sentences, dictionary=self.source.dictionary, device=self.device)

@@ -1,0 +1,182 @@
+"""Released checkpoints of fairseq, of any version, converted to the form of this project's checkpoints.
+
+Checkpoints from before 2020 keep their settings as `args` and have no `cfg`; the query, key and value
+projections of a site are one matrix, `in_proj_weight`. fairseq's code upgrades both.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from omegaconf import OmegaConf
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, cannot_write
+from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
+from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
+from headroom.engines.fairseq.checkpoint import read_data, save_model
+from headroom.engines.fairseq.library import Dictionary, TranslationTask
+from headroom.engines.fairseq.sites import find_sites
+from headroom.settings.models import ReleasedModel
+
+from fairseq import checkpoint_utils  # isort: skip
+
+FILES = ("dict.source.txt", "dict.target.txt", CODES, MOSES)
+"""Files of a vocabulary's directory; the last one is written last."""
+
+
+class _Meter:
+    """Placeholder for the running means of training in old checkpoints, which are not used."""
+
+
+_METERS = [
+    (_Meter, f"fairseq.{module}.{name}")
+    for module in ("meters", "logging.meters")
+    for name in ("AverageMeter", "TimeMeter", "StopwatchMeter")
+]
+
+
+def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
+    """Fetch a release, convert the model to this project's form, and only then write the vocabulary.
+
+    A downloaded archive is kept in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
+    released/<archive>, tried before the network.
+
+    Returns:
+        A description of the model.
+
+    Raises:
+        HeadroomError: If there is no such release, it is damaged, or cannot be written.
+    """
+    try:
+        vocabulary.mkdir(parents=True, exist_ok=True)
+        (vocabulary / MOSES).unlink(missing_ok=True)
+        for left in vocabulary.glob(".adopt.*"):  # of a killed process
+            shutil.rmtree(left)
+    except OSError as error:
+        raise cannot_write(vocabulary, error) from error
+    with tempfile.TemporaryDirectory(dir=vocabulary, prefix=".adopt.") as name:
+        files = _released_files(settings, Path(name), vocabulary / "downloads", mirror)
+        source, target = (files[name] for name in settings.dictionaries)
+        codes = files[settings.codes_file]
+        for language in (settings.source_language, settings.target_language):
+            MosesPieces(codes, language, settings)  # raises for invalid codes
+        about = adopt(files[settings.checkpoint_file], checkpoint, source=source, target=target)
+        for original, wanted in zip((source, target, codes), FILES):
+            with atomic_path(vocabulary / wanted) as temporary:
+                shutil.copyfile(original, temporary)
+    write_moses(vocabulary, settings)
+    return ", ".join(f"{value} {name}" for name, value in about.items())
+
+
+def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
+    """Return the path of every file of the release by name: in a directory, or extracted into `place`."""
+    names = (settings.checkpoint_file, *settings.dictionaries, settings.codes_file)
+    directory = Path(settings.path or "")
+    if settings.path and directory.is_dir():
+        if missing := [name for name in names if not (directory / name).is_file()]:
+            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}; add it")
+        if settings.sha256:
+            raise HeadroomError(f"key sha256: {directory} is a directory; give an archive, or leave the checksum out")
+        return {name: directory / name for name in names}
+    if settings.url:
+        archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
+    elif directory.is_file():
+        archive = checked_archive(directory, settings.sha256)
+    else:
+        raise HeadroomError(f"key path: no directory or archive {directory} in {Path.cwd()}; correct the path")
+    files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
+    try:
+        extract(archive, files)
+    except DamagedArchiveError:
+        if archive.parent == downloads:
+            archive.unlink()  # otherwise it would be treated as complete the next time
+        raise
+    return files
+
+
+def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:
+    """Write a released checkpoint in this project's form: only weights in float32 and settings.
+
+    Returns:
+        The numbers of `parameters`, of `heads`, and of `types` in the target dictionary.
+
+    Raises:
+        HeadroomError: If the checkpoint is damaged, contains code, is not a Transformer for translation, or does
+            not match the dictionaries.
+    """
+    dictionaries = read_dictionary(source), read_dictionary(target)
+    state = _upgraded(_read(released), released)
+    model = _built(state, dictionaries, released)
+    try:
+        model.load_state_dict(state["model"])  # splits the projections, too
+    except RuntimeError as error:
+        reason = " ".join(str(error).split("\n", 1)[-1].split())[:160]
+        raise HeadroomError(
+            f"{released}: does not match {source.name} and {target.name}, {reason}; give the model's own dictionaries"
+        ) from error
+    state["model"] = model.state_dict()
+    state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
+    del state["args"]
+    save_model(state, checkpoint)
+    return {
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "heads": sum(len(live.kept) for live in find_sites(model)),
+        "types": len(dictionaries[1]),
+    }
+
+
+def read_dictionary(path: Path) -> Dictionary:
+    """Read a dictionary of fairseq; raise HeadroomError if it is missing or damaged."""
+    try:
+        return Dictionary.load(str(path))
+    except FileNotFoundError as error:
+        raise HeadroomError(f"{path}: no dictionary; add it") from error
+    except Exception as error:  # fairseq raises many types, including Exception
+        raise HeadroomError(
+            f"{path}: not a dictionary of fairseq, {' '.join(str(error).split())[:160]}; copy it again"
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with torch.serialization.safe_globals(list(_METERS)):  # in addition to those in `checkpoint`
+        state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
+    if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
+        raise HeadroomError(
+            f"{path}: not a fairseq checkpoint, 'model' or both 'args' and 'cfg' are missing; give another file"
+        )
+    return state
+
+
+def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the state in fairseq's current form, with this project's languages and data directory."""
+    state = {"args": None, **state}
+    try:
+        if state["args"] is None:
+            state["cfg"] = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
+        state = checkpoint_utils._upgrade_state_dict(state)
+        OmegaConf.set_struct(state["cfg"], False)
+        state["cfg"].task.update({"data": "", "source_lang": "source", "target_lang": "target"})
+    except Exception as error:  # settings of any version, composed by hydra
+        reason = " ".join(str(error).split())[:160]
+        raise HeadroomError(
+            f"{path}: not the settings of a fairseq translation model ({reason}); give another model"
+        ) from error
+    return state
+
+
+def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], path: Path) -> Any:
+    """Return the model of the settings, without loading its weights."""
+    try:
+        model = TranslationTask(state["cfg"].task, *dictionaries).build_model(state["cfg"].model)
+        sites = find_sites(model)
+    except Exception as error:  # fairseq raises ValueError for dictionaries; other architectures have various errors
+        reason = " ".join(str(error).split())[:160]
+        raise HeadroomError(
+            f"{path}: not of fairseq's architecture `transformer`, or not of these dictionaries ({reason}); give others"
+        ) from error
+    if not all(hasattr(live.attention, name) for live in sites for name in live.inputs):
+        raise HeadroomError(f"{path}: no separate query, key and value projections; give another model")
+    return model

@@ -1,0 +1,105 @@
+"""The sites of a Transformer of fairseq, open to hooks and known to the optimizer, and their attention maps."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.fairseq.attention import fuse
+from headroom.engines.maps import MapObserver, hooked
+from headroom.engines.sites import AttentionSite, EmptyAttention
+
+_TAG = "headroom_site"
+
+
+class EmptyAttentionWithCache(EmptyAttention):
+    """A site without heads, whose cache decoder layers may request."""
+
+    def _get_input_buffer(self, _: Any) -> dict[str, Any]:
+        """Return an empty cache: fairseq's decoder layers request it from every self-attention."""
+        return {}
+
+
+def find_sites(model: Any) -> list[AttentionSite]:
+    """Return the sites of a fairseq Transformer in table order: E, A, D; layer by layer."""
+    wanted = [
+        ("E", model.encoder, "self_attn"),
+        ("A", model.decoder, "encoder_attn"),
+        ("D", model.decoder, "self_attn"),
+    ]
+    return [site for kind, stack, attribute in wanted for site in _stack_sites(kind, stack, attribute)]
+
+
+def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSite]:
+    for layer, parent in enumerate(stack.layers, start=1):
+        heads = getattr(parent, attribute).num_heads
+        yield AttentionSite(
+            site=Site(kind, layer, heads),
+            parent=parent,
+            attribute=attribute,
+            inputs=("q_proj", "k_proj", "v_proj"),
+            output_place=f"{attribute}.out_proj",
+            head_counts=("num_heads",),
+            head_widths=("embed_dim",),
+            kept=tuple(range(1, heads + 1)),
+            empty=EmptyAttentionWithCache,
+        )
+
+
+def open_sites(model: nn.Module) -> None:
+    """Make every site of a fairseq Transformer call its output projection, and tag its weights.
+
+    Raises:
+        HeadroomError: If a site fuses its projections, so that its heads have no separate rows.
+    """
+    for live in find_sites(model):
+        attention: Any = live.attention
+        fuse(attention)
+        for projection in live.inputs:  # query, key, value
+            weight = getattr(getattr(attention, projection, None), "weight", None)
+            if not isinstance(weight, nn.Parameter):
+                raise HeadroomError(
+                    f"site {live.site}: no {projection}.weight, fused projections are not supported; "
+                    "use an architecture with separate query, key and value projections"
+                )
+            setattr(weight, _TAG, live.site)
+
+
+def site_of(parameter: Tensor) -> Site | None:
+    """Return the site whose query, key or value weight a parameter is; None for any other parameter.
+
+    The rows of such a weight are the site's heads, in order and in blocks of equal size.
+    """
+    return getattr(parameter, _TAG, None)
+
+
+@contextmanager
+def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Iterator[None]:
+    """Show the attention weights of every forward pass within a block to `observer`, once per site.
+
+    The weights are those that the model multiplies with the values (before dropout, which is inactive in eval mode);
+    its outputs change by rounding errors only. Positions of padding are included. Sites without heads are skipped.
+    """
+    with ExitStack() as observed:
+        for live in sites:
+            if live.kept:
+                attention: Any = live.attention
+                observed.enter_context(attention.with_weights())
+        observed.enter_context(hooked(sites, _ask_for_heads, lambda site: _shown(site, observer)))
+        yield
+
+
+def _ask_for_heads(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return inputs, {**options, "need_head_weights": True}
+
+
+def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], tuple[Tensor, Tensor]]:
+    def show(_: nn.Module, __: Any, output: Any) -> tuple[Tensor, Tensor]:
+        attended, weights = output  # (T, B, width), (H, B, T, S)
+        observer(site, weights.transpose(0, 1))
+        return attended, weights.mean(dim=0)  # fairseq's layers expect the average over heads
+
+    return show

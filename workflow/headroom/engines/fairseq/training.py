@@ -1,0 +1,311 @@
+"""Training with fairseq: an epoch at a time, resumable, with a record of each."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, sha256
+from headroom.core.table import signature
+from headroom.engines.fairseq.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
+from headroom.engines.fairseq.library import VERSION
+from headroom.engines.fairseq.optimizer import AnnealedInverseSqrt
+from headroom.engines.fairseq.sites import site_of
+from headroom.engines.fairseq.trainer import (
+    PLAIN_NORM,
+    RATIO,
+    build_trainer,
+    configuration,
+    fairseq_arguments,
+    shaped,
+)
+from headroom.engines.processes import check_replicas, this_process, wait_for_all
+from headroom.engines.sites import gradient_norm
+from headroom.engines.training import (
+    EpochRecord,
+    Notify,
+    Progress,
+    Training,
+    early_due,
+    in_signature,
+    read_records,
+    write_record,
+)
+from headroom.settings.arms import Arm
+from headroom.settings.models import ModelSettings, TrainingSettings
+
+from fairseq import checkpoint_utils, metrics, utils  # isort: skip
+from fairseq.data import iterators  # isort: skip
+from fairseq.trainer import Trainer  # isort: skip
+
+logger = logging.getLogger(__name__)
+
+_NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationTraining(Training):
+    """The training of one translation model.
+
+    Attributes:
+        data: The output directory of the stage vocabulary.
+        model: The model's shape, which the arm may change.
+        training: The settings of the training.
+        arm: The arm.
+        arm_arguments: The fairseq arguments of an arm, given the seed; its module registers their classes.
+        removed: The names of the removed heads.
+        rewound: The checkpoint of the full model after its first epoch, as initial weights; None for new weights.
+    """
+
+    data: Path
+    model: ModelSettings
+    training: TrainingSettings
+    arm: Arm
+    arm_arguments: Callable[[Arm, int], list[str]]
+    seed: int
+    device: str
+    processes: int = 1
+    removed: str = ""
+    rewound: Path | None = None
+
+    unit = "words"
+
+    @property
+    def first(self) -> int:
+        """Number of the first epoch."""
+        return 2 if self.rewound else 1
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command line of `fairseq-train`; errors as in `fairseq_arguments`."""
+        return fairseq_arguments(
+            data=self.data,
+            model=shaped(self.model, self.arm),
+            training=self.training,
+            seed=self.seed,
+            device=self.device,
+            arm=self.arm_arguments(self.arm, self.seed),
+            processes=self.processes,
+        )
+
+    def check(self) -> None:
+        """Raise HeadroomError if settings and machine are incompatible, or the data are not prepared."""
+        _ = self.arguments
+        if self.first > self.epochs:
+            raise HeadroomError("--rewound: training ends with the first epoch; increase --epochs")
+        if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
+            raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Return everything that determines the weights.
+
+        The number of epochs, which can be increased, is not part of it unless the learning rate depends on it.
+        """
+        files = sorted(path for path in self.data.iterdir() if path.is_file())
+        return {
+            "command": self.arguments[1:],
+            "profile": self.removed,
+            "data": {path.name: sha256(path) for path in files},
+            "rewound": sha256(self.rewound) if self.rewound else "",
+            "versions": [torch.__version__, VERSION],
+        }
+
+    def signature(self, arm: str) -> str:
+        """Return the signature of the table of epochs."""
+        share, tokens = self.training.annealed_share, self.training.max_tokens
+        own = {**({"annealed": f"{share:g}"} if share else {}), **in_signature(self)}
+        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **own, torch=torch.__version__)
+
+    def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
+        """Train up to an epoch."""
+        train(
+            arguments=self.arguments,
+            epochs=epochs,
+            work=work,
+            notify=notify,
+            profile=self.removed,
+            rewound=self.rewound,
+            early=self.early,
+        )
+
+    def files(self, epoch: float) -> Sequence[str]:
+        """Return the file of the model of an epoch, or of a share of the first one."""
+        return [f"epoch{epoch:g}.pt"]
+
+
+def train(
+    *,
+    arguments: list[str],
+    epochs: int,
+    work: Path,
+    notify: Notify,
+    profile: str = "",
+    rewound: Path | None = None,
+    early: Sequence[float] = (),
+) -> list[EpochRecord]:
+    """Train a model without the heads of `profile` up to an epoch, resuming from the newest complete state in `work`.
+
+    With `rewound`, the full model's checkpoint after epoch 1, training starts from its weights at epoch 2: with the
+    number of updates, the learning rate and the order of batches after epoch 1, and new moments of Adam.
+
+    After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
+    needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
+    rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the number of
+    updates and restores the data order. Inside the first epoch `work` gets the models of the shares `early` of it, as
+    `epoch<share>.pt`. Of parallel processes (`headroom.engines.processes`) the first one writes.
+
+    Returns:
+        One record per epoch, from the first.
+
+    Raises:
+        HeadroomError: If the GPU's memory is too small, or gradients are not finite.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    cfg = configuration(arguments)
+    cfg.distributed_training.distributed_rank = this_process()
+    start = load_state(rewound) if rewound else None
+    first = 2 if start else 1
+    trainer = build_trainer(cfg, profile, start and start["model"])
+    last = last_whole_epoch(work, first, early)
+    if last:
+        logger.info("resuming after epoch %d", last)
+    cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
+    cfg.checkpoint.save_dir = str(work)
+    cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
+    _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
+    if start and not last:
+        trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
+        epoch_iterator = trainer.get_train_iterator(first, load_dataset=False)
+    if isinstance(trainer.lr_scheduler, AnnealedInverseSqrt):  # all epochs have as many batches: sorted by length
+        updates = math.ceil(len(epoch_iterator) / cfg.optimization.update_freq[0])
+        trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
+    for epoch in range(max(last + 1, first), epochs + 1):
+        save = partial(_save_early, trainer, epoch_iterator, work=work, profile=profile)
+        record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify, save, early if epoch == 1 else ())
+        check_replicas(trainer.model.parameters())
+        if this_process() == 0:
+            _save_epoch(trainer, epoch_iterator, record, work, profile)
+        trainer.lr_step(epoch, record.valid_loss)
+        epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
+    wait_for_all()
+    return read_records(work, epochs, first)
+
+
+def last_whole_epoch(work: Path, first: int = 1, early: Sequence[float] = ()) -> int:
+    """Return the newest epoch from which training can resume, 0 for none.
+
+    `first` is the training's first epoch, and `early` has the shares of it whose models must be there too.
+    """
+    states = sorted((int(path.stem.removeprefix("state")) for path in work.glob("state*.pt")), reverse=True)
+    for epoch in states:
+        models_there = all((work / f"epoch{e:g}.pt").is_file() for e in (*early, *range(first, epoch + 1)))
+        if models_there and is_whole(work / f"state{epoch}.pt"):
+            return epoch
+    return 0
+
+
+def _train_epoch(
+    trainer: Trainer,
+    epoch_iterator: Any,
+    epoch: int,
+    epochs: int,
+    notify: Notify,
+    save: Callable[[float], None],
+    early: Sequence[float],
+) -> EpochRecord:
+    """Train an epoch; `save` saves the model after the shares `early` of it, in time that is not counted."""
+    frequency = trainer.cfg.optimization.update_freq
+    batches = epoch_iterator.next_epoch_itr(shuffle=True)
+    groups = iterators.GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
+    trainer.begin_epoch(epoch)
+    heads = [weight for weight in trainer.model.parameters() if site_of(weight) is not None]
+    norms: list[Tensor] = []
+    start = time.perf_counter()
+    with metrics.aggregate(new_root=True) as meters:
+        for update, samples in enumerate(groups, start=1):
+            _update(trainer, samples)
+            norms.append(gradient_norm(heads))  # gradients are kept until the next update
+            before = time.perf_counter()
+            for share in early_due(early, update, len(groups)):
+                save(share)
+            start += time.perf_counter() - before
+            words = float(meters["wpb"].sum)  # of all processes
+            seconds = time.perf_counter() - start
+            left = seconds / update * (len(groups) * (epochs - epoch + 1) - update)
+            loss = _nats(meters)
+            notify(Progress(epoch, update, len(groups), loss, words / seconds, left))
+    seconds = time.perf_counter() - start
+    return EpochRecord(
+        epoch=epoch,
+        train_loss=_nats(meters),
+        valid_loss=_valid_loss(trainer),
+        seconds=seconds,
+        words_per_second=words / seconds,
+        updates=trainer.get_num_updates(),
+        gradient_norm=float(meters["gnorm"].avg),
+        head_gradient_norm=torch.stack(norms).mean().item(),
+        plain_head_gradient_norm=float(meters[PLAIN_NORM].avg) if PLAIN_NORM in meters else None,
+        repulsion_ratio=float(meters[RATIO].avg) if RATIO in meters else None,
+    )
+
+
+def _update(trainer: Trainer, samples: list[dict[str, Any]]) -> None:
+    # A process without a batch gets an empty one while others still have one. fairseq decides by the last batch
+    # whether all batches of the process count, so an empty batch must be the only one.
+    samples = [sample for sample in samples if sample] or samples[:1]
+    try:
+        trainer.train_step(samples, raise_oom=True)
+    except torch.OutOfMemoryError as error:
+        raise HeadroomError(
+            "out of GPU memory: the batch does not fit; lower training.max_tokens, and raise "
+            "update_frequency by the same factor"
+        ) from error
+
+
+def _valid_loss(trainer: Trainer) -> float:
+    trainer.begin_valid_epoch(1)
+    with metrics.aggregate(new_root=True) as meters:
+        for sample in trainer.get_valid_iterator("valid").next_epoch_itr(shuffle=False):
+            trainer.valid_step(sample)
+    return _nats(meters)
+
+
+def _nats(meters: Any) -> float:
+    """Return the mean loss in nats: fairseq stores it in bits."""
+    return float(meters["nll_loss"].avg) * math.log(2)
+
+
+def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work: Path, profile: str) -> None:
+    write_record(record, work)
+    trainer.consolidate_optimizer()
+    extra_state = {"train_iterator": epoch_iterator.state_dict(), "val_loss": record.valid_loss}
+    state = work / f"state{record.epoch}.pt"
+    with atomic_path(state) as temporary:
+        trainer.save_checkpoint(str(temporary), extra_state)
+        _save_model(load_state(temporary), record.epoch, work, profile)
+    (work / f"state{record.epoch - 2}.pt").unlink(missing_ok=True)
+
+
+def _save_early(trainer: Trainer, epoch_iterator: Any, share: float, *, work: Path, profile: str) -> None:
+    """Save the model after a share of the first epoch, in the first process; the training does not change."""
+    if this_process() > 0:
+        return
+    trainer.consolidate_optimizer()  # else it has no state
+    state = trainer.state_dict()
+    state["model"] = utils.move_to_cpu(state["model"])
+    state["extra_state"]["train_iterator"] = epoch_iterator.state_dict()
+    _save_model(state, share, work, profile)
+
+
+def _save_model(state: dict[str, Any], epoch: float, work: Path, profile: str) -> None:
+    if profile:
+        state[DESCRIPTOR] = {"removed": profile}
+    save_model(state, work / f"epoch{epoch:g}.pt")

@@ -1,0 +1,1 @@
+"""Models of the library transformers, from the Hub or a directory."""

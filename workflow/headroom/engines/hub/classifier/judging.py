@@ -1,0 +1,218 @@
+"""Evaluation sets of classification: predictions, losses, metrics."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from headroom.core.interventions import Intervention
+from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
+from headroom.core.table import signature
+from headroom.data.labelled import LabelledText
+from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
+from headroom.engines.gates import Replacements
+from headroom.engines.hub.classifier.model import Batch, ClassificationModel
+from headroom.engines.hub.classifier.plain_states import PlainStates
+
+POSITIVE = 1
+"""Index of the positive class of F1."""
+
+
+def f1_from_statistics(statistics: ndarray) -> ndarray:
+    """Return F1 of the positive class in %, from confusion counts.
+
+    Args:
+        statistics: (..., C * C) summed over examples: examples of gold class i labelled j, at i * C + j.
+
+    Returns:
+        (...); with two classes F1 of the second, with more the mean over classes; 0 for an absent class.
+    """
+    confusion = _matrix(statistics)  # (..., C, C)
+    right = numpy.diagonal(confusion, axis1=-2, axis2=-1)  # (..., C)
+    together = confusion.sum(axis=-1) + confusion.sum(axis=-2)
+    by_class = numpy.where(together > 0, 2.0 * right / numpy.where(together > 0, together, 1.0), 0.0)
+    return 100.0 * (by_class[..., POSITIVE] if confusion.shape[-1] == 2 else by_class.mean(axis=-1))
+
+
+def matthews_from_statistics(statistics: ndarray) -> ndarray:
+    """Return Matthews correlation times 100, from confusion counts (..., C * C) as for F1.
+
+    For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0
+    if it is not defined, because only one class occurs or is predicted.
+    """
+    confusion = _matrix(statistics)
+    gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)  # (..., C)
+    total = gold.sum(axis=-1)
+    right = numpy.trace(confusion, axis1=-2, axis2=-1)
+    covariance = right * total - (gold * labelled).sum(axis=-1)
+    spread = numpy.sqrt((total**2 - (gold**2).sum(axis=-1)) * (total**2 - (labelled**2).sum(axis=-1)))
+    return numpy.where(spread > 0, 100.0 * covariance / numpy.where(spread > 0, spread, 1.0), 0.0)
+
+
+BINS = 15
+"""Number of equal bins of confidence of the calibration error (Guo et al. 2017)."""
+
+
+def calibration_statistics(confidence: ndarray, right: ndarray) -> ndarray:
+    """Return the statistics of the calibration error, (examples, BINS + 1).
+
+    Args:
+        confidence: (examples,) probabilities of the predicted classes.
+        right: (examples,) whether the predictions are correct.
+    """
+    statistics = numpy.zeros((len(confidence), BINS + 1))
+    bins = numpy.minimum((confidence * BINS).astype(int), BINS - 1)
+    statistics[numpy.arange(len(confidence)), bins] = right - confidence
+    statistics[:, -1] = 1.0
+    return statistics
+
+
+def calibration_error(statistics: ndarray) -> ndarray:
+    """Return the expected calibration error in %, from (..., BINS + 1) sums of `calibration_statistics`.
+
+    It is the distance of accuracy from mean confidence within a bin, averaged over examples (Guo et al. 2017, eq. 3).
+    """
+    return 100.0 * numpy.abs(statistics[..., :-1]).sum(axis=-1) / statistics[..., -1]
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": percentage,
+    "f1": f1_from_statistics,
+    "matthews": matthews_from_statistics,
+    "loss": mean,
+    CALIBRATION: calibration_error,
+}
+
+
+class LabelSet:
+    """The gold labels of an evaluation set, as indices of classes; adds loss and calibration to the metrics."""
+
+    def __init__(self, gold: Sequence[int], *, classes: int, metrics: Sequence[str]) -> None:
+        self.gold = numpy.array(gold, dtype=numpy.int64)
+        self.classes = classes
+        self.metrics = {name: METRICS[name] for name in (*metrics, "loss", CALIBRATION)}
+
+    def sample(self, predicted: ndarray, nats: ndarray, confidence: ndarray) -> Sample:
+        """Return the statistics of one system.
+
+        Args:
+            predicted: (examples,) predicted classes.
+            nats: (examples,) losses of the gold labels.
+            confidence: (examples,) probabilities of the predicted classes.
+        """
+        ones = numpy.ones(len(self.gold))
+        confusion = numpy.zeros((len(self.gold), self.classes**2))
+        confusion[numpy.arange(len(self.gold)), self.gold * self.classes + predicted] = 1.0
+        right = (predicted == self.gold).astype(numpy.float64)
+        statistics = {
+            "accuracy": numpy.stack([right, ones], axis=1),
+            "f1": confusion,
+            "matthews": confusion,
+            "loss": numpy.stack([nats.astype(numpy.float64), ones], axis=1),
+            CALIBRATION: calibration_statistics(confidence, right),
+        }
+        return Sample({name: statistics[name] for name in self.metrics}, self.metrics)
+
+    def chance(self, metric: str) -> float:
+        """Return the best score of a constant label: for accuracy the share of the largest class."""
+        nats = numpy.zeros(len(self.gold))
+        same = (numpy.full(len(self.gold), label) for label in range(self.classes))
+        return max(self.sample(labels, nats, nats).scores()[metric] for labels in same)
+
+
+def metric_signature(metric: str, classes: int) -> str:
+    """Return the signature of a metric."""
+    if metric == "loss":
+        return signature(unit="nats per example")
+    if metric == "f1":
+        return signature(unit="percent", average="positive class" if classes == 2 else "macro")
+    return signature(unit="percent of examples" if metric == "accuracy" else "correlation times 100")
+
+
+def _matrix(statistics: ndarray) -> ndarray:
+    classes = math.isqrt(statistics.shape[-1])
+    return statistics.reshape(*statistics.shape[:-1], classes, classes)
+
+
+class LabelledSet(EvaluationSet):
+    """Labelled examples."""
+
+    def __init__(
+        self, *, name: str, text: LabelledText, metrics: Sequence[str], examples_at_once: int, resamples: int
+    ) -> None:
+        """Store examples, whose labels are those of the models, and metrics, to which the loss is added."""
+        self.name = name
+        self.text = text
+        self.metrics = (*metrics, "loss")
+        self.weights = resampling_weights(resampled_indices(len(text), resamples))
+        self._examples_at_once = examples_at_once
+        self._batches: list[Batch] = []
+        self._batched_for: ClassificationModel | None = None
+        self._labels: LabelSet | None = None
+        self._states: PlainStates | None = None
+
+    def batches(self, model: ClassificationModel) -> list[Batch]:
+        """Return the set in batches for a model."""
+        if self._batched_for is not model:
+            self._batches = model.batches(self.text, examples=self._examples_at_once)
+            self._labels = self._label_set(model.labels)
+            self._batched_for, self._states = model, None
+        return self._batches
+
+    def chance(self, metric: str) -> float:
+        """Return the best score of a constant label; 0 for the loss, which has no shares."""
+        return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
+
+    def judge(self, model: ClassificationModel) -> Outcome:
+        """Label the set and compute all metrics and their resamples."""
+        batches = self.batches(model)
+        return self._judged(batches, lambda number: model.logits(batches[number]))
+
+    @torch.inference_mode()
+    def _judged(self, batches: Sequence[Batch], logits: Callable[[int], Tensor]) -> Outcome:
+        """Return the outcome of logits by the number of a batch."""
+        predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
+        nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
+        for number, batch in enumerate(batches):
+            logs = logits(number).double().log_softmax(-1)  # (B, C)
+            labels = logs.argmax(-1, keepdim=True)  # (B, 1)
+            predicted[batch.positions] = labels.squeeze(1).cpu().numpy()
+            confidence[batch.positions] = logs.gather(1, labels).squeeze(1).exp().cpu().numpy()
+            nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
+        assert self._labels is not None  # since `batches`
+        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats, confidence))
+
+    def judge_under(
+        self,
+        model: ClassificationModel,
+        intervention: Intervention,
+        full: Outcome,  # noqa: ARG002
+        replacements: Replacements | None,
+    ) -> Outcome:
+        """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
+        states = self._plain_states(model)
+        with model.gates.applied(intervention, replacements):
+            return self._judged(self.batches(model), states.logits)
+
+    @torch.inference_mode()
+    def _plain_states(self, model: ClassificationModel) -> PlainStates:
+        batches = self.batches(model)
+        if self._states is None or not self._states.belong_to(model):
+            self._states = PlainStates(model, batches)
+        return self._states
+
+    def signature(self, metric: str) -> str:
+        """Return the signature of a number measured on this set."""
+        return signature(
+            metric=metric_signature(metric, self._labels.classes if self._labels else 0).replace("|", ","),
+            set=self.name,
+            examples=len(self.text),
+            resamples=len(self.weights),
+        )
+
+    def _label_set(self, labels: Sequence[str]) -> LabelSet:
+        gold = [labels.index(label) for label in self.text.labels]
+        return LabelSet(gold, classes=len(labels), metrics=self.metrics[:-1])

@@ -1,0 +1,62 @@
+"""States of the plain model, reused under interventions: only what follows the first changed site is computed.
+
+The outputs of modules before that site are stored the first time they are computed (`headroom.engines.reusable`).
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headroom.engines.head_model import reusable_of
+from headroom.engines.hub.classifier.model import Batch, ClassificationModel
+
+LIMIT = 2**30
+"""Default bound of the stored states of a set in bytes."""
+
+
+class PlainStates:
+    """The states of a model in eval mode on the batches of a set.
+
+    Only the first batches are stored, as many as fit into the limit, and none of a model whose states cannot be reused.
+    """
+
+    def __init__(self, model: ClassificationModel, batches: Sequence[Batch], *, limit: int = LIMIT) -> None:
+        """Trace the model on two examples; at most `limit` bytes are stored."""
+        self._model = model
+        self._batches = batches
+        self._weights = _weights(model)
+        longest = batches[-1]
+        self._reusable = reusable_of(model, model.logits, longest)
+        size = self._reusable.size / min(2, len(longest.positions)) / longest.inputs["input_ids"].shape[1]
+        positions = torch.tensor([batch.inputs["input_ids"].numel() for batch in batches]).cumsum(0)
+        self._stored: list[dict[nn.Module, Any]] = [{} for _ in range(int((positions * size <= limit).sum()))]
+
+    def belong_to(self, model: ClassificationModel) -> bool:
+        """Return whether this is the model that they are of, with the same modules and weights."""
+        now = _weights(model) if model is self._model else []
+        return len(now) == len(self._weights) and all(
+            one is other and version == before for (one, version), (other, before) in zip(now, self._weights)
+        )
+
+    def logits(self, number: int) -> Tensor:
+        """Return the logits of a batch, (B, classes), under the model's present gates; batches count from 0."""
+        changed = self._model.gates.changed
+        first = next((site for site in self._reusable.modules if site in changed), None)
+        if first is None:
+            return self._model.logits(self._batches[number])
+        in_store = number < len(self._stored)
+        with self._reusable.reused(first if in_store else None, self._stored[number] if in_store else {}):
+            return self._model.logits(self._batches[number])
+
+
+def _weights(model: ClassificationModel) -> list[tuple[Tensor, float]]:
+    """Return parameters and buffers, each with the number of changes made to it in place.
+
+    The number is NaN, which equals no other, for tensors that were created in inference mode: it is not counted there.
+    """
+    tensors = chain(model.model.parameters(), model.model.buffers())
+    return [(tensor, math.nan if tensor.is_inference() else tensor._version) for tensor in tensors]

@@ -1,0 +1,266 @@
+"""Fine-tuning with transformers: one model per epoch, and states from which a killed training resumes."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
+import torch
+import transformers
+from transformers import AutoConfig, Trainer, TrainerCallback, TrainingArguments
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
+from headroom.core.table import signature
+from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
+from headroom.engines.hub.classifier.records import HeadGradients, Recorder, discard_after, last_whole_epoch
+from headroom.engines.hub.classifier.trainer import NO_CHANGES, ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
+from headroom.engines.hub.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
+from headroom.engines.hub.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, find_sites, writing
+from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
+from headroom.engines.sites import pick_device
+from headroom.engines.training import EpochRecord, Notify, Training, check_precision, in_signature, read_records
+from headroom.settings.arms import Arm
+from headroom.settings.models import FineTuningSettings
+
+logger = logging.getLogger(__name__)
+
+_SETS = ("train", "choose", "check")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuning(Training):
+    """The fine-tuning of one classifier.
+
+    Attributes:
+        corpus: The directory of the labelled corpus.
+        encoder: The output directory of the stage encoder.
+        training: The settings of the training.
+        arm: The arm.
+        changes_of: The changes of an arm, given the seed.
+    """
+
+    corpus: Path
+    encoder: Path
+    training: FineTuningSettings
+    arm: Arm
+    changes_of: Callable[[Arm, int], ArmHooks]
+    seed: int
+    device: str
+    processes: int = 1
+
+    unit = "examples"
+
+    @cached_property
+    def task(self) -> Task:
+        """Encoder and data; errors as in `read_task`."""
+        return read_task(self.corpus, self.encoder)
+
+    def check(self) -> None:
+        """Raise HeadroomError if settings, data, encoder and machine are incompatible."""
+        encoder = self.task.encoder
+        check_training(self.training, encoder=encoder, seed=self.seed, device=self.device, processes=self.processes)
+        load_tokenizer(encoder, self.training.max_length)
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Return everything that determines the weights, including the number of epochs for the learning rate."""
+        files = [self.corpus / f"{name}.tsv" for name in _SETS]
+        files += [self.encoder / name for name in MODEL_FILES if (self.encoder / name).is_file()]
+        return {
+            "settings": self.training.model_dump(exclude={"early_checkpoints"}),
+            "arm": self.arm.model_dump(),
+            "seed": self.seed,
+            "device": pick_device(self.device).type,
+            "processes": self.processes,
+            "files": {path.name: sha256(path) for path in files},
+            "versions": [torch.__version__, transformers.__version__],
+        }
+
+    def signature(self, arm: str) -> str:
+        """Return the signature of the table of epochs."""
+        return signature(
+            seed=self.seed,
+            arm=arm,
+            learning_rate=self.training.learning_rate,
+            batch_size=self.training.batch_size,
+            max_length=self.training.max_length,
+            **in_signature(self),
+            torch=torch.__version__,
+            transformers=transformers.__version__,
+        )
+
+    def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
+        """Fine-tune up to an epoch."""
+        fine_tune(
+            task=self.task,
+            settings=self.training,
+            seed=self.seed,
+            device=self.device,
+            work=work,
+            notify=notify,
+            until=epochs,
+            changes=self.changes_of(self.arm, self.seed),
+        )
+
+    def files(self, epoch: float) -> Sequence[str]:
+        """Return the files of the model of an epoch, or of a share of the first one."""
+        return [f"epoch{epoch:g}/{name}" for name in MODEL_FILES]
+
+
+def fine_tune(
+    *,
+    task: Task,
+    settings: FineTuningSettings,
+    seed: int,
+    device: str,
+    work: Path,
+    notify: Notify,
+    until: int | None = None,
+    changes: ArmHooks = NO_CHANGES,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> list[EpochRecord]:
+    """Train to the last epoch, or to an earlier one (`until`), resuming from the newest complete state in `work`.
+
+    After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
+    state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
+    CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
+    Inside the first epoch the models of the shares `early_checkpoints` are written as `epoch<share>/`.
+    Each parallel process (`headroom.engines.processes`) has a part of every batch, and the first one writes.
+
+    Returns:
+        One record per epoch, from the first.
+
+    Raises:
+        HeadroomError: If encoder and data are incompatible, or the loss is not finite.
+    """
+    arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
+    early = settings.early_checkpoints
+    last, state = last_whole_epoch(work, early)
+    wait_for_all()  # all processes read the state before the first one removes files
+    if this_process() == 0:
+        discard_after(work, last)
+    if last:
+        logger.info("resuming after epoch %d", last)
+    until = min(until or settings.epochs, settings.epochs)
+    if last < until:
+        trainer = build_trainer(task, settings, arguments, changes)
+        gradients = head_gradients(trainer.model, changes, settings.clip_norm)
+        save, examples = trainer.save_model, len(task.train)
+        recorder = Recorder(work, examples=examples, gradients=gradients, notify=notify, early=early, save=save)
+        for callback in (gradients, recorder, StopAfter(until), *callbacks):
+            trainer.add_callback(callback)
+        torch.manual_seed(own_seed(seed, this_process()))  # of dropout
+        _train(trainer, state, work)
+    wait_for_all()
+    return read_records(work, until)
+
+
+def training_arguments(
+    settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, work: Path
+) -> TrainingArguments:
+    """Return the Trainer's arguments for one of the parallel processes; errors as in `check_training`."""
+    check_training(settings, encoder=encoder, seed=seed, device=device, processes=process_count())
+    on_cpu = pick_device(device).type == "cpu"
+    arguments = TrainingArguments(
+        output_dir=str(work / "states"),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size // process_count(),
+        per_device_eval_batch_size=settings.batch_size,
+        average_tokens_across_devices=False,  # would multiply a loss that is a mean already
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup_share,  # below 1: a share of all updates
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip_norm,
+        bf16=settings.precision == "bfloat16",
+        fp16=settings.precision == "float16",
+        use_cpu=on_cpu,
+        dataloader_pin_memory=not on_cpu,
+        seed=seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="steps",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        disable_tqdm=True,
+        log_level="error",
+        log_level_replica="error",
+        report_to="none",
+    )
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would multiply the batch
+    return arguments
+
+
+def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, processes: int) -> None:
+    """Raise HeadroomError if the seed is out of range, or device or processes do not support the settings."""
+    on_cpu = check_precision(settings.precision, device)
+    if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
+        raise HeadroomError("precision: this GPU does not support bfloat16; use float16 or float32")
+    if settings.precision == "bfloat16" and on_cpu:
+        config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
+        if isinstance(config, SelfAttentiveConfig) and not trains_in_bfloat16(config):
+            raise HeadroomError(
+                "precision: this processor cannot run the LSTM of the self-attentive encoder in bfloat16; use float32"
+            )
+    if not 0 <= seed < 2**32:
+        raise HeadroomError(f"--seed {seed}: out of range; give a number from 0 to {2**32 - 1}")
+    if settings.batch_size % processes:
+        raise HeadroomError(
+            f"batch_size: {processes} processes cannot share {settings.batch_size} examples; make it a multiple of "
+            f"{processes}"
+        )
+
+
+def head_gradients(model: Any, changes: ArmHooks, clip_norm: float) -> HeadGradients:
+    """Return the callback that rewrites and measures the gradients of the heads of a model."""
+    projections = {
+        live.site: [getattr(live.attention, name).weight for name in live.inputs[:3]]  # none of relative positions
+        for live in find_sites(model)
+    }
+    rewrite = changes.rewriter and changes.rewriter(projections)
+    return HeadGradients([weight for found in projections.values() for weight in found], rewrite, clip_norm)
+
+
+def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
+    """Run the Trainer, with errors that a user can act on."""
+    try:
+        with writing(work):
+            trainer.train(resume_from_checkpoint=None if state is None else str(state))
+    except torch.OutOfMemoryError as error:
+        raise HeadroomError(
+            "out of GPU memory: the batch does not fit; lower training.batch_size or training.max_length"
+        ) from error
+
+
+def read_task(corpus: Path, encoder: Path) -> Task:
+    """Return encoder and data; every epoch is evaluated on both halves of the validation set.
+
+    Raises:
+        HeadroomError: If a set is invalid, or the encoder was prepared for other labels.
+    """
+    labels, known = read_labelled_record(corpus)["labels"], _labels(encoder)
+    if known != labels:
+        raise HeadroomError(
+            f"{encoder}: prepared for the labels {', '.join(known)}, but {corpus} has {', '.join(labels)}; "
+            "rerun the stage encoder"
+        )
+    train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
+    second = None if choose.second is None or check.second is None else choose.second + check.second
+    return Task(encoder, train, LabelledText(choose.first + check.first, second, choose.labels + check.labels))
+
+
+def _labels(directory: Path) -> list[str]:
+    """Return the labels of a prepared encoder, in the order of the classifier's outputs."""
+    missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
+    if missing:
+        raise HeadroomError(f"{directory}: no {missing[0]}; give the output directory of the stage encoder")
+    try:
+        named = json.loads((directory / CONFIGURATION).read_text("utf-8"))["id2label"]
+        return [named[str(index)] for index in range(len(named))]
+    except (ValueError, KeyError) as error:
+        raise HeadroomError(f"{directory / CONFIGURATION} names no labels; rerun the stage encoder") from error

@@ -1,0 +1,1 @@
+"""Experiments: what is done to models and shown, one folder each."""

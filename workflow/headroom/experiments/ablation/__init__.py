@@ -1,0 +1,1 @@
+"""Removing each head on its own."""

@@ -1,0 +1,181 @@
+"""Removing one head: whether it is noticed, by which test, and whether it ever helps (Michel et al. 2019, section 3.2).
+
+The paper tests BERT's accuracies with a t-test at p < 0.01 without a correction. Two models that answer the same
+examples, and mostly in the same way, differ by far less than two independent samples would: a paired test has more
+power. Many tests at once find some differences by chance: a correction limits their number.
+"""
+
+import math
+
+import numpy
+import pandas
+
+from headroom.claims.evidence import each_run, judged, safe, task_kind
+from headroom.claims.verdict import Number, Reading, above
+from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
+from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+
+SCREENING = 0.01
+"""The paper's level, uncorrected."""
+
+CORRECTIONS = ("none", "Benjamini-Hochberg", "Holm")
+
+
+TESTS = {
+    "unpaired t-test (the paper’s)": "p_unpaired",
+    "approximate randomisation": "p",
+    "McNemar’s exact test": "p_mcnemar",
+}
+"""By name of a test the column with its p."""
+
+
+def right_or_wrong(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the last epoch's rows of the metric that counts right answers, on the set that runs are judged on.
+
+    The main metric is taken if it is one of those; without any the frame is empty.
+    """
+    rows = last_epochs(rows)
+    rows = rows[rows["metric"].isin(RIGHT_OR_WRONG) & rows["p_mcnemar"].notna()]
+    rows = rows_where(rows, metric=main_metric(rows))
+    return rows_where(rows, set=main_set(rows)) if len(rows) else rows
+
+
+def changed(
+    rows: pandas.DataFrame, column: str, correction: str = "none", *, level: float = SCREENING, part: bool = False
+) -> numpy.ndarray:
+    """Return which rows a test calls changed, (rows,).
+
+    Args:
+        rows: One run's rows of one set and metric.
+        column: The column with the test's p.
+        correction: One of `CORRECTIONS`, over these rows.
+        level: Below this p a row counts as changed.
+        part: Whether these are only some of the rows of their table, so that `p_holm` and `p_bh`, which have no
+            floor, are not about them.
+    """
+    ready = {("p", "Holm"): "p_holm", ("p", "Benjamini-Hochberg"): "p_bh"}
+    values = rows[column].to_numpy(dtype=float)
+    if correction != "none" and not part and (column, correction) in ready:
+        values = rows[ready[column, correction]].to_numpy(dtype=float)
+    elif correction != "none" and len(values):
+        values = numpy.array({"Holm": holm, "Benjamini-Hochberg": benjamini_hochberg}[correction](values.tolist()))
+    result: numpy.ndarray = values < level
+    return result
+
+
+HEADS = ["kind", "layer", "head"]
+
+
+@each_run("ablation", shares=True)
+def most_unchanged(
+    rows: pandas.DataFrame, *, most: float, level: float, margin: float, screening: float
+) -> Reading | None:
+    """Decide whether most heads can be removed one at a time without a significant change."""
+    main = judged(rows)
+    if main.empty:
+        return None
+    share = unchanged_share(main, level=level, margin=margin)
+    numbers = [Number("unchanged", share, "share", asked=above(most), limits=(0.0, 1.0))]
+    if task_kind(rows) == "translation":
+        uncorrected = Estimate(float(numpy.mean(main["p"] < screening)))
+        numbers.append(Number("uncorrected", uncorrected, "share", limits=(0.0, 1.0)))
+    else:
+        numbers += by_other_tests(right_or_wrong(rows), screening)
+    return Reading(tuple(numbers))
+
+
+def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
+    """Return the share of rows without a significant change, with bounds.
+
+    The value counts every row whose Holm-corrected p is not below `level`. In a small set some of those may hide a
+    loss: the lower bound counts those whose interval excludes a loss of more than `margin`. In a large one
+    negligible effects are significant: the upper bound counts all rows except those whose interval lies beyond such a
+    loss.
+    """
+    same = ~(rows["p_holm"] < level).to_numpy()
+    return bounded_share(same, rows, margin)
+
+
+def bounded_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
+    """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
+
+    The lower bound counts those of them whose interval excludes a loss of more than `margin` of the score, the upper
+    one all rows whose interval does not lie beyond it.
+    """
+    value, low = float(numpy.mean(fine)), float(numpy.mean(fine & safe(rows, margin)))
+    high = 1 - float(numpy.mean(rows["high"] < -margin * rows["scale"]))
+    return Estimate(value, low, max(value, high))
+
+
+def by_other_tests(
+    rows: pandas.DataFrame, screening: float, *, part: bool = False, worse: bool = False
+) -> list[Number]:
+    """Return the shares of rows that other tests call unchanged: the paper's, McNemar's, corrected and not.
+
+    Args:
+        rows: One run's rows of a metric that counts right answers; none gives no number.
+        screening: Below this p a test calls a row changed.
+        part: As in `changed`.
+        worse: Count a row as changed only if it lost.
+    """
+    if rows.empty:
+        return []
+    asked = (
+        ("unpaired", "p_unpaired", "none"),
+        ("mcnemar", "p_mcnemar", "none"),
+        ("mcnemar_bh", "p_mcnemar", "Benjamini-Hochberg"),
+        ("mcnemar_holm", "p_mcnemar", "Holm"),
+    )
+    lost = (rows["delta"] < 0).to_numpy() | (not worse)
+
+    def unchanged(column: str, how: str) -> Estimate:
+        return Estimate(1 - float((changed(rows, column, how, level=screening, part=part) & lost).mean()))
+
+    return [Number(name, unchanged(column, how), "share", limits=(0.0, 1.0)) for name, column, how in asked]
+
+
+@each_run("ablation", shares=True)
+def some_improve(rows: pandas.DataFrame, *, level: float, screening: float, gain: float) -> Reading | None:
+    """Decide whether removing some head improves the score: heads are screened on one set and tested on the other.
+
+    The number of improving heads lies between that of the confirmed ones and that of the heads whose interval on the
+    second set leaves an improvement by `gain` possible.
+    """
+    first, test = screened(rows)
+    if first.empty:
+        return None
+    found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
+    before, again = first[found], test[found]
+    improved = (numpy.array(holm(again["p"].tolist())) < level) & (again["delta"] > 0).to_numpy()
+    confirmed, possible = float(improved.sum()), float((test["high"] >= gain * test["scale"]).sum())
+    among = Estimate(confirmed, confirmed, max(confirmed, possible))
+    numbers = [
+        Number("confirmed", among, "count", asked=above(0.5), limits=(0.0, math.inf)),
+        Number("found", Estimate(float(len(again))), "count"),
+    ]
+    if len(again):
+        numbers.append(Number("on_second", Estimate(_mean_share(again)), "share", signed=True))
+        numbers.append(Number("on_first", Estimate(_mean_share(before)), "share", signed=True))
+    most = float((test["high"] / test["scale"]).max())
+    numbers.append(Number("most_possible", Estimate(most), "share", signed=True))
+    return Reading(tuple(numbers), needs="a larger test set")  # the upper bound is about its size
+
+
+def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """Return one run's effects on the set that heads are chosen on, and on that they are judged on.
+
+    Both have the same heads in the same order, or no rows if there are not two sets.
+    """
+    test = judged(rows)
+    others = rows_where(last_epochs(rows), metric=main_metric(rows))
+    others = others[others["set"] != test["set"].iloc[0]] if len(test) else others
+    if test.empty or others.empty:
+        return test.head(0), test.head(0)
+    first = rows_where(others, set="choose" if "choose" in set(others["set"]) else others["set"].iloc[0])
+    both = first[HEADS].merge(test[HEADS])
+    return both.merge(first, on=HEADS), both.merge(test, on=HEADS)
+
+
+def _mean_share(rows: pandas.DataFrame) -> float:
+    """Return the mean effect as a share of the score."""
+    return float((rows["delta"] / rows["scale"].where(rows["scale"] > 0)).mean())

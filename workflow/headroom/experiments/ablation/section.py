@@ -1,0 +1,266 @@
+"""Single-head ablation: what the removal of each head alone does; on another set, and by other tests."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.evidence import judged
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import estimate, fixed, p_value
+from headroom.core.heads import Head
+from headroom.experiments.ablation.claims import CORRECTIONS, SCREENING, TESTS, changed, right_or_wrong, screened
+from headroom.experiments.ablation.replacements import ZERO, Pair, frame_of, over_all_runs
+from headroom.experiments.roles.claims import HEAD
+from headroom.figures import palette, panels
+from headroom.figures.atlas import Mark, draw_atlases
+from headroom.figures.curves import limits as curve_limits
+from headroom.figures.effects import HERE, LOOKS, effects, in_percent, main_effects, paper_scale, percent_label
+from headroom.figures.names import folded_runs, run_name, words_of
+from headroom.figures.panels import Look, mark_sample
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
+from headroom.figures.views import PUBLISHED, label, lacking, lead, panels_of, views_with
+from headroom.study.selection import (
+    chosen_heads,
+    heads_of,
+    in_order,
+    main_gradient,
+    main_run,
+    main_set,
+    rows_where,
+    with_shares,
+)
+from headroom.study.tables import StudyTables, kind_of
+
+TITLE = "Removing one head"
+NEAR_SETS = ("choose", "check", "test")
+"""Sets of the training domain: their atlases would repeat the first."""
+
+BEST = 10
+"""At most so many improving heads are tested again."""
+
+SIDES = ("first", "second")
+
+REPLACED = {
+    ZERO: HERE,
+    "mean": Look(palette.KIND_COLOURS["A"], "dashed", "s"),
+    "resample": Look(palette.KIND_COLOURS["D"], "dotted", "^"),
+}
+"""Looks of curves by what replaces the z of removed heads."""
+
+_CURVE = ["task", "run", "replacement", "order", "normalised", "heads_removed", "heads_total", "share", "metric"]
+_CURVE += ["value", "full", "kept"]
+
+KEY = (
+    Key(mark_sample("square"), "score falls without the head"),
+    Key(mark_sample("ring"), "score rises"),
+    Key(mark_sample("frame"), f"p < {LEVEL:g} (Holm)"),
+)
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about single-head ablation."""
+    views = views_with(study, "ablation")
+    if not views:
+        return Section("ablation", TITLE, missing=str(words("ablation", "missing")))
+    main = {task: main_effects(view) for task, view in views.items()}
+    frame = pandas.concat(rows.sort_values("delta") for rows in main.values())
+    drawn = [panel for task, rows in main.items() for panel in _panels(rows, label(study, task))]
+    figure = Figure("ablation", tuple(drawn), *texts("ablation"), KEY, frame, is_atlas=True)
+    more = [panel for view in views.values() for panel in _more(study, view)]
+    folds = [
+        Fold("All heads, and the paper’s effects", _spread(study, main), (_table(frame),)),
+        retested(study, views),
+        replacements(study, views),
+        tests_compared(study, views),
+        Fold("Method", text=words("ablation", "method")),
+    ]
+    if more:
+        others = Figure("ablation_more", tuple(more), words("ablation", "alt"), key=KEY, is_atlas=True)
+        folds.append(Fold("Other text and other runs", others))
+    return Section("ablation", TITLE, figure, tuple(filter(None, folds)), lacking(study, views))
+
+
+def effect_marks(rows: pandas.DataFrame, limit: float) -> dict[Head, Mark]:
+    """Return atlas marks of ablation effects: a square for a loss, a ring for a gain, framed if significant."""
+    made = {}
+    for head, (_, row) in zip(heads_of(rows), rows.iterrows(), strict=True):
+        change = estimate(row["delta"], row["low"], row["high"], signed=True, most=2)
+        text = f"{change}, p {p_value(row['p_holm'])} (Holm)"
+        made[head] = Mark(-row["delta"] / limit, text, framed=bool(row["p_holm"] < LEVEL))
+    return made
+
+
+def _panels(rows: pandas.DataFrame, title: str) -> list[Panel]:
+    marks = effect_marks(rows, float(rows["delta"].abs().max()) or 1.0)
+    return panels.atlases(draw_atlases(marks), title, rows["task"].iloc[0])
+
+
+def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
+    """Return the atlases of the main run on text of other domains, and those of the other runs."""
+    rows = effects(view)
+    run, main = main_run(rows, view), main_set(rows)
+    far = [(run, name) for name in in_order(rows["set"], ()) if name not in (*NEAR_SETS, main)]
+    others = folded_runs([one for one in view.runs if one != run and one in set(rows["run"])])
+    made = []
+    for name, on in [*far, *((other, main) for other in others)]:
+        chosen = rows_where(rows, run=name, set=on)
+        made += _panels(chosen, label(study, view.task, f"{run_name(name)}, {on}")) if len(chosen) else []
+    return made
+
+
+def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
+    """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
+    frame = pandas.concat(part for task, rows in main.items() for part in (_ours(rows), _paper(task)))
+    limits = panels.shared_limits(frame, "delta", "low", "high")
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(task))
+        name = f"ablation-spread-{task}"
+        return panels.dots(own, LOOKS, name, across, row="kind", hue="by", rows=rows, reference=0.0, limits=limits)
+
+    names = {"here": "one head", "paper": "paper: mean ± standard deviation"}
+    key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in names.items())
+    drawn = panels_of(study, frame, draw)
+    return Figure("ablation_effects", drawn, *texts("ablation", "spread"), key, frame)
+
+
+def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:
+    return in_percent(rows)[["task", "run", "kind", "layer", "head", "delta"]].assign(by="here", single=True)
+
+
+def _paper(task: str) -> pandas.DataFrame:
+    size = 100 / paper_scale(kind_of(task))
+    rows = [
+        {"kind": kind, "delta": size * mean, "low": size * (mean - deviation), "high": size * (mean + deviation)}
+        for kind, (mean, deviation, _) in PUBLISHED["ablation"][kind_of(task)].items()
+    ]
+    return pandas.DataFrame(rows).assign(task=task, by="paper", single=False)
+
+
+def _table(frame: pandas.DataFrame) -> Table:
+    task = ["task"] if frame["task"].nunique() > 1 else []
+    columns = [*task, "name", "set", "metric", "delta ~", "p", "p_holm"]
+    return Table("ablation-heads", frame, columns, {"name": "head"})
+
+
+def retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+    """Return the heads that improve most on both sets, of all tasks; None without a second set or such a head."""
+    frame = pandas.concat(map(improving, views.values()))
+    if frame.empty:
+        return None
+    looks, limits = {"heads": HERE}, panels.shared_limits(frame, *(f"delta_{side}" for side in SIDES))
+
+    def draw(task: str, pairs: pandas.DataFrame) -> Markup:
+        names = {f"delta_{side}": f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
+        long = pairs.melt("name", list(names), var_name="on", value_name="delta").assign(by="heads")
+        long["on"] = pandas.Categorical(long["on"].map(names), list(names.values()), ordered=True)
+        name, axes = f"retested-{task}", (("on", ""), ("delta", percent_label(task)))
+        return panels.lines(long, looks, name, *axes, hue="by", units="name", reference=0.0, limits=limits)
+
+    key = (panels.key(HERE, "mean of these heads"),)
+    figure = Figure("retested", panels_of(study, frame, draw), *texts("ablation", "retested"), key)
+    columns = [*lead(study), "name", "delta_first ~", "p_first", "delta_second ~", "p_second"]
+    headings = {"name": "head", **{f"delta_{side}": f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
+    return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
+
+
+def improving(view: StudyTables) -> pandas.DataFrame:
+    """Return the heads, at most `BEST`, whose removal improves the score most on the set that heads are chosen on.
+
+    Changes there (`delta_first`) and on the set that heads are judged on (`delta_second`) are in % of the score.
+    """
+    run = main_effects(view)["run"].iloc[0]
+    both = [in_percent(rows) for rows in screened(rows_where(effects(view), run=run))]
+    best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
+    made = both[0].loc[best, ["task", "run", "name"]]
+    for side, rows in zip(SIDES, both, strict=True):
+        ends = {end: f"delta_{side}_{end}" for end in ("low", "high")}
+        names = {"delta": f"delta_{side}", **ends, "p": f"p_{side}", "set": f"on_{side}"}
+        made = made.join(rows[[*names]].rename(columns=names))
+    return made
+
+
+def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+    """Return the rank correlations of the replacements of a removed head, and curves by each; None with one alone."""
+    found = {task: own for task, view in views.items() if (own := over_all_runs(view))}
+    if not found:
+        return None
+    drawn = pandas.concat(replaced_curves(views[task]) for task in found)
+    figure = _replaced(study, drawn) if len(drawn) else None
+    frame = pandas.concat(frame_of(own).assign(task=task) for task, own in found.items())
+    columns = [*lead(study), "first", "second", "spearman ~", "ceiling", "heads"]
+    headings = {"first": "replacement", "second": "with", "spearman": "Spearman"}
+    table = Table("replacements", frame, columns, headings, words("ablation", "replaced_note"))
+    text = Markup(" ").join(
+        [*(_finding(study, task, own) for task, own in found.items()), words("ablation", "replaced_method")]
+    )
+    return Fold("Other replacements than zero", figure, (table,), text)
+
+
+def _finding(study: StudyTables, task: str, found: Sequence[Pair]) -> Markup:
+    """Return which two replacements rank the heads of a task most differently, compared with noise."""
+    one = min(found, key=lambda pair: pair.correlation.value - pair.ceiling)
+    values = {"value": fixed(one.correlation.value), "ceiling": fixed(one.ceiling)}
+    return words("ablation", "replaced_finding", where=label(study, task), first=one.first, second=one.second, **values)
+
+
+def replaced_curves(view: StudyTables) -> pandas.DataFrame:
+    """Return the curves of one task by its main order, all heads together, for every replacement; of the first run."""
+    if not view.has("pruning_replaced"):
+        return pandas.DataFrame()
+    every = pandas.concat([view.pruning.assign(replacement=ZERO), view.pruning_replaced])
+    rows = rows_where(judged(every), run=main_run(every, view), scope="all", ranking="fixed")
+    order, normalised = main_gradient(rows)
+    return with_shares(rows_where(rows, order=order, normalised=normalised)).assign(task=view.task)[_CURVE]
+
+
+def _replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
+    kinds = in_order(frame["replacement"], REPLACED)
+    limits = curve_limits(frame)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        axes = panels.REMOVED, ("kept", words_of(task).kept)
+        return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
+
+    key = (*(panels.key(REPLACED[kind], kind) for kind in kinds), panels.full_key())
+    return Figure("replaced", panels_of(study, frame, draw), *texts("ablation", "replaced"), key, frame)
+
+
+def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+    """Return the counts for all tasks with a metric that counts right answers; None without one."""
+    made = [rows for view in views.values() for rows in _counts(view)]
+    if not made:
+        return None
+    columns = [*lead(study), "removed", "test", "none", "worse", *CORRECTIONS[1:]]
+    headings = {"removed": "removed", "none": f"p < {SCREENING:g}", "worse": "of these worse"}
+    note = words("ablation", "tests_note", level=f"{SCREENING:g}")
+    table = Table("tests-compared", pandas.concat(made), columns, headings, note)
+    return Fold("Tests of accuracies, compared", tables=(table,), text=words("ablation", "tests"))
+
+
+def _counts(view: StudyTables) -> list[pandas.DataFrame]:
+    """Return the counts of one task: of heads removed alone, and of sites with one head, chosen on other data."""
+    run = main_effects(view)["run"].iloc[0]
+    heads = right_or_wrong(rows_where(view.ablation, run=run))
+    if heads.empty:
+        return []
+    made = [_counted(heads, view.task, f"one head ({len(heads)})", part=False)]
+    kept = rows_where(view.keep_one, run=run)
+    chosen = chosen_heads(kept, "choose")
+    sites = right_or_wrong(kept).merge(chosen[HEAD], on=HEAD) if len(chosen) else heads.head(0)
+    if len(sites):
+        what = f"all heads of a {words_of(view.task).site} but one ({len(sites)})"
+        made.append(_counted(sites, view.task, what, part=True))
+    return made
+
+
+def _counted(rows: pandas.DataFrame, task: str, removed: str, *, part: bool) -> pandas.DataFrame:
+    """Return the number of changed rows by test and correction."""
+    made = []
+    for test, column in TESTS.items():
+        counts = {how: int(changed(rows, column, how, part=part).sum()) for how in CORRECTIONS}
+        lost = int((changed(rows, column, part=part) & (rows["delta"] < 0).to_numpy()).sum())
+        made.append({"task": task, "removed": removed, "test": test, **counts, "worse": lost})
+    return pandas.DataFrame(made)

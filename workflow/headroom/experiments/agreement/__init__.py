@@ -1,0 +1,1 @@
+"""Agreement of effects on several sets."""

@@ -1,0 +1,112 @@
+"""Agreement across domains: do the same heads matter on other text?"""
+
+import pandas
+from markupsafe import Markup
+
+from headroom.core.formatting import MISSING, fixed
+from headroom.figures import panels
+from headroom.figures.effects import HERE, LOOKS, effects, in_percent, percent_label
+from headroom.figures.panels import Look, kind_keys
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Section, Table
+from headroom.figures.views import PUBLISHED, lacking, lead, panels_of, views_with
+from headroom.study.selection import heads_of, last_epochs, main_metric, main_run, rows_where
+from headroom.study.tables import StudyTables, TaskKind, kind_of
+
+TITLE = "Agreement across domains"
+SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
+NAMED = 2
+"""So many heads with the largest losses have their names next to their marks."""
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about the correlation of ablation effects between test sets."""
+    views = views_with(study, "agreement")
+    if not views:
+        return Section("agreement", TITLE, missing=str(words("agreement", "missing")))
+    rows = {task: agreements(view) for task, view in views.items()}
+    both = pandas.concat(on_both(view, rows[task]) for task, view in views.items())
+    frame = pandas.concat(rows.values())
+    label = "Method and numbers, without the heads of the largest losses"
+    numbers = Fold(label, _dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
+    figure = _scatter(study, both) if len(both) else None
+    return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
+
+
+def agreements(view: StudyTables) -> pandas.DataFrame:
+    """Return the agreement of the run that is shown first, in the main metric.
+
+    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) are for comparison.
+    """
+    rows = last_epochs(view.agreement)
+    rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)
+    sets = rows[["set_a", "set_b"]]
+    known, numbers = paper_values(kind_of(view.task)), rows["k"].fillna(rows["dropped"])
+    theirs = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
+    rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1), paper=theirs)
+    return rows.assign(paper=rows["paper"].where(rows["first"] & rows["kind"].eq("all"), MISSING))
+
+
+def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
+    """Return the paper's agreement by statistic and number of heads left out, or of overlaps by number of heads."""
+    pearson, spearman, without, common = PUBLISHED["agreement"][kind]
+    found: dict[tuple[str, float], str] = {("pearson", 0.0): pearson, ("spearman", 0.0): spearman}
+    found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
+    shared = zip((5, 10, 20), common.split(", "), strict=True)
+    return found | {("overlap", k): fixed(float(text.split()[0]) / k) for k, text in shared}
+
+
+def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the effect of every head on the first pair of sets, in % of the score; no rows if one was not run."""
+    if not view.has("ablation"):
+        return pandas.DataFrame()
+    run, *sets = rows[["run", "set_a", "set_b"]].iloc[0]
+    every = in_percent(rows_where(effects(view), run=run))
+    first, second = (rows_where(every, set=name) for name in sets)
+    made = first.merge(second, on=["task", "run", "kind", "layer", "head"], suffixes=("_a", "_b"))
+    made = made.rename(columns={"delta_a": "first", "delta_b": "second"})
+    return made[["task", "run", "kind", "layer", "head", "set_a", "first", "set_b", "second"]].dropna()
+
+
+def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
+    """Return the effects of all heads on both sets."""
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        across, up = (percent_label(task, own[name].iloc[0]) for name in ("set_a", "set_b"))
+        axes = ("first", across), ("second", up.removeprefix("change "))
+        return panels.scatter(own, f"agreement-{task}", *axes, named=heads_of(own.sort_values("first").head(NAMED)))
+
+    drawn, key = panels_of(study, frame, draw), kind_keys(set(frame["kind"]))
+    return Figure("agreement", drawn, *texts("agreement"), key, frame)
+
+
+def _dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
+    """Return both correlations against the number of heads left out, and the paper's."""
+    frame = pandas.concat(_correlations(own) for _, own in rows.groupby("task", sort=False))
+    looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
+    axes = ("dropped", "heads left out"), ("value", "correlation")
+    limits = min(0.0, frame["low"].min()), 1.02
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.lines(own, looks, f"agreement-dropped-{task}", *axes, hue="statistic", limits=limits)
+
+    names = ("Pearson", "Spearman", "Pearson, paper")
+    key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
+    return Figure("agreement_dropped", panels_of(study, frame, draw), *texts("agreement", "dropped"), key, frame)
+
+
+def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return both correlations of the first pair of sets over all heads, and Pearson's of the paper."""
+    ours = rows[rows["first"] & rows["kind"].eq("all") & rows["statistic"].ne("overlap")]
+    task = rows["task"].iloc[0]
+    known = [(number, text) for (name, number), text in paper_values(kind_of(task)).items() if name == "pearson"]
+    paper = {"dropped": [int(number) for number, _ in known], "value": [float(text.split()[0]) for _, text in known]}
+    return pandas.concat([ours, pandas.DataFrame(paper).assign(task=task, run="paper", statistic="paper")])
+
+
+def _table(rows: pandas.DataFrame, study: StudyTables) -> Table:
+    shown = rows[rows["kind"].eq("all") | rows["dropped"].eq(0)]
+    shown = shown.rename(columns={"value": "agreement"}).drop(columns="first")
+    columns = [*lead(study), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
+    headings = {"set_a": "set", "set_b": "and", "dropped": "left out", "chance": "by chance"}
+    return Table("agreement", shown, [*columns, "agreement ~", "chance", "paper"], headings, words("agreement", "note"))

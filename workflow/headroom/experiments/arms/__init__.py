@@ -1,0 +1,1 @@
+"""Comparison of the arms of a task over seeds."""

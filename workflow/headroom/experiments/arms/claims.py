@@ -1,0 +1,168 @@
+"""Whether repulsion between heads makes models better, by which method, where, and by which part of its update.
+
+An et al. (2020). All rules judge all runs of a task at once, paired by seed.
+"""
+
+import math
+from dataclasses import replace
+
+from headroom.claims.evidence import judged
+from headroom.claims.verdict import HOLDS, Number, Reading, above
+from headroom.core.statistics import Estimate, mean_of
+from headroom.experiments.arms.paired import (
+    Pair,
+    common_runs,
+    difference_of,
+    differences,
+    of_main_pair,
+    prominence,
+    repulsive_pairs,
+    scores_by_seed,
+    scores_on_check,
+)
+from headroom.study.arms import SPOS, SVGD, ArmDescription
+from headroom.study.selection import arm_rows, last_epochs, main_metric, main_set, rows_where
+from headroom.study.tables import StudyTables, seed_of
+
+LIKENESS = "z_cka"
+"""The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
+
+SMOOTHING = "smoothing"
+"""The control that is svgd without repulsion."""
+
+GROWTH = "growth"
+"""The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
+
+NO_GAIN = "a gain of repulsion: it has none here"
+"""What claims about the gain of repulsion need where there is none."""
+
+CONTROLS = (SMOOTHING, "scaled", "noise", GROWTH)
+"""Methods that change gradients as svgd does, except for repulsion."""
+
+
+@of_main_pair
+def improves(tables: StudyTables, pair: Pair) -> Reading | None:
+    """Decide whether repulsion improves the model."""
+    gain = gain_of(tables, pair)
+    if gain is None:
+        return None
+    others = [gain_of(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere]
+    return Reading((replace(gain, asked=above(0.0)), *(other for other in others if other)))
+
+
+def gain_of(tables: StudyTables, pair: Pair) -> Number | None:
+    """Return what an arm gains in score over its baseline."""
+    return less(tables, pair.arm, pair.reference)
+
+
+def less(tables: StudyTables, arm: ArmDescription, other: ArmDescription, comparisons: int = 1) -> Number | None:
+    """Return the difference in score of two arms as a number of claims; None without a common seed."""
+    found = difference_of(tables, arm.name, other.name, comparisons)
+    if found is None:
+        return None
+    rows = judged(tables.evaluation)
+    about = {"arm": arm.name, "other": other.name, "metric": main_metric(rows), "set": main_set(rows)}
+    return Number("difference", found, signed=True, about=about)
+
+
+def has(gain: Number) -> bool:
+    """Return whether there is a gain: its interval is above 0."""
+    return above(0.0).verdict(gain.found) == HOLDS
+
+
+def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
+    """Decide whether SPOS is at least as good as the SVGD of the same model, sites and alpha.
+
+    Of several arms of SPOS the one with the highest score on `check` decides.
+    """
+    check = scores_on_check(tables)
+    pairs = [pair for pair in repulsive_pairs(tables) if pair.arm.method == SPOS]
+    pairs.sort(key=lambda pair: (prominence(tables, pair), -check.get(pair.arm.name, -math.inf)))
+    both = [(pair.arm, svgd) for pair in pairs if (svgd := _svgd_like(tables, pair.arm))]
+    found = [one for spos, svgd in both if (one := less(tables, spos, svgd))]
+    if not found:
+        return []
+    arm, other = (str(found[0].about[key]) for key in ("arm", "other"))
+    margin = as_good * abs(float(scores_by_seed(tables)[other].mean()))
+    numbers = (replace(found[0], asked=above(-margin)), *found[1:])
+    return [Reading(numbers, runs=common_runs(tables, [arm, other]))]
+
+
+def _svgd_like(tables: StudyTables, spos: ArmDescription) -> ArmDescription | None:
+    """Return the arm of SVGD at the same sites of the same model, with the same alpha."""
+    svgd = [arm for arm in tables.described_arms if arm.method == SVGD]
+
+    def alike(arm: ArmDescription) -> object:
+        return arm.shape, set(arm.sites), arm.alpha
+
+    return next((arm for arm in svgd if alike(arm) == alike(spos)), None)
+
+
+@of_main_pair
+def first_layers_suffice(tables: StudyTables, pair: Pair, *, most: float) -> Reading | None:
+    """Decide whether it is enough that heads of the first layers repel each other: it keeps `most` of the gain."""
+    others = [one.arm for one in repulsive_pairs(tables) if one.arm.is_first and one.reference == pair.reference]
+    alike = [arm for arm in others if arm.method == pair.arm.method]
+    first = min(alike, key=lambda arm: arm.others != pair.arm.others, default=None)
+    gain, kept = gain_of(tables, pair), less(tables, first, pair.arm) if first else None
+    if not first or not gain or not kept or not pair.arm.is_everywhere:
+        return None
+    runs = common_runs(tables, [first.name, pair.arm.name, pair.reference.name])
+    if not has(gain):
+        return Reading((gain, kept), runs=runs, needs=NO_GAIN)
+    if first.others != pair.arm.others:
+        needs = f"an arm of the first layers with the settings of {pair.arm.name}"
+        return Reading((kept, gain), runs=runs, needs=needs)
+    return Reading((replace(kept, asked=above(-(1 - most) * gain.found.value)), gain), runs=runs)
+
+
+@of_main_pair
+def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Reading | None:
+    """Decide whether a gain comes from repulsion, or from the other effects of svgd: smoothing, scaling, noise.
+
+    A control that has more than the share `most` of the gain without repulsion is as good.
+    """
+    gain = gain_of(tables, pair)
+    controls = [arm for arm in controls_of(tables, pair) if differences(tables, pair.arm.name, arm.name)]
+    over = [one for arm in controls if (one := less(tables, pair.arm, arm, comparisons=len(controls)))]
+    if not gain or not over:
+        return None
+    likeness = [one for arm in (pair.reference, *controls) if (one := likeness_less(tables, pair.arm, arm))]
+    runs = common_runs(tables, [arm.name for arm in (pair.arm, pair.reference, *controls)])
+    needs = _needs(gain, controls)
+    if needs:
+        return Reading((gain, *over, *likeness), runs=runs, needs=needs)
+    asked = above(0.0, refuted=(1 - most) * gain.found.value)
+    return Reading((*(replace(one, asked=asked) for one in over), gain, *likeness), runs=runs)
+
+
+def _needs(gain: Number, controls: list[ArmDescription]) -> str:
+    """Return what is missing for a verdict on a gain: the gain itself, or controls; "" if nothing is."""
+    missing = [method for method in (GROWTH, SMOOTHING) if method not in {arm.method for arm in controls}]
+    return NO_GAIN if not has(gain) else f"the control {' and the control '.join(missing)}" if missing else ""
+
+
+def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
+    """Return the controls without repulsion at the sites of a repulsive arm, in the same model.
+
+    Those that take the length of its update have its alpha.
+    """
+    alike = [arm for arm in tables.described_arms if arm.shape == pair.arm.shape and arm.sites == pair.arm.sites]
+    return [arm for arm in alike if arm.method in CONTROLS and (arm.method == SMOOTHING or arm.alpha == pair.arm.alpha)]
+
+
+def likeness_less(tables: StudyTables, arm: ArmDescription, other: ArmDescription) -> Number | None:
+    """Return how much more alike heads of an arm are than of another, as a number of claims."""
+    found = measured_less(tables, LIKENESS, arm, other)
+    return Number("likeness", found, signed=True, about={"arm": arm.name, "other": other.name}) if found else None
+
+
+def measured_less(tables: StudyTables, measure: str, arm: ArmDescription, other: ArmDescription) -> Estimate | None:
+    """Return the difference of two arms in a measure of likeness, paired by seed; None without a common seed.
+
+    It is the mean over sites, at the last epoch.
+    """
+    every = last_epochs(rows_where(tables.diversity, measure=measure))
+    means = [arm_rows(every, one.name).groupby("run")["value"].mean().rename(index=seed_of) for one in (arm, other)]
+    paired = (means[0] - means[1]).dropna()
+    return mean_of(paired.to_numpy()) if len(paired) else None

@@ -1,0 +1,116 @@
+"""What repulsion changes other than the score: diversity of heads, what can be pruned, time.
+
+An et al. (2020). All rules judge all runs of a task at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas
+
+from headroom.claims.verdict import Number, Reading, Unit, below
+from headroom.core.statistics import Estimate, mean_of, median_of
+from headroom.experiments.arms.claims import GROWTH, LIKENESS, controls_of, likeness_less, measured_less
+from headroom.experiments.arms.paired import Pair, compared, of_main_pair, repulsive_pairs
+from headroom.study.arms import ArmDescription
+from headroom.study.selection import arm_rows, last_epochs, rows_where
+from headroom.study.tables import StudyTables
+
+
+@of_main_pair
+def more_diverse(tables: StudyTables, pair: Pair, *, margin: float) -> Reading | None:
+    """Decide whether repulsion makes the heads of a model more diverse."""
+    fall = likeness_less(tables, pair.arm, pair.reference)
+    if fall is None:
+        return None
+    asked = below(0.0, refuted=-margin * likeness_of(tables, pair.reference.name))
+    return Reading((replace(fall, asked=asked), *_beside(tables, pair)))
+
+
+def _beside(tables: StudyTables, pair: Pair) -> Iterator[Number]:
+    """Yield what does not decide: other numbers of heads, the arm growth, other measures, the change by training."""
+    grown = [(pair.arm, arm) for arm in controls_of(tables, pair) if arm.method == GROWTH]
+    for arm, other in (*_other_heads(tables, pair), *grown):
+        found = likeness_less(tables, arm, other)
+        if found:
+            yield found
+    for measure in ("z_cosine", "particle_cosine"):
+        cosine = measured_less(tables, measure, pair.arm, pair.reference)
+        if cosine:
+            yield Number(measure, cosine, signed=True)
+    change = change_over_epochs(tables, pair.reference.name)
+    if change:
+        yield Number("over_epochs", change, signed=True, about={"other": pair.reference.name})
+
+
+def _other_heads(tables: StudyTables, pair: Pair) -> list[tuple[ArmDescription, ArmDescription]]:
+    """Return the pairs of the same method, sites and dropout with other numbers of heads."""
+
+    def alike(arm: ArmDescription) -> object:
+        return arm.method, arm.sites, arm.attention_dropout
+
+    others = [one for one in repulsive_pairs(tables) if alike(one.arm) == alike(pair.arm)]
+    return [(one.arm, one.reference) for one in others if one.arm.heads != pair.arm.heads]
+
+
+def likeness_of(tables: StudyTables, arm: str) -> float:
+    """Return how alike the heads of an arm are at the last epoch, the mean over seeds of means over sites."""
+    rows = last_epochs(rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS))
+    return float(rows.groupby("run")["value"].mean().mean())
+
+
+def change_over_epochs(tables: StudyTables, arm: str, measure: str = LIKENESS) -> Estimate | None:
+    """Return how a measure, averaged over sites, changes from an arm's first epoch to its last, over seeds."""
+    rows = rows_where(arm_rows(tables.diversity, arm), measure=measure)
+    changes = [_change(run) for _, run in rows.groupby("run")]
+    return mean_of(changes) if changes else None
+
+
+def _change(run: pandas.DataFrame) -> float:
+    means = run.groupby("epoch")["value"].mean().sort_index()
+    return float(means.iloc[-1] - means.iloc[0])
+
+
+@of_main_pair
+def less_prunable(tables: StudyTables, pair: Pair, *, area_margin: float) -> Reading | None:
+    """Decide whether repulsion makes models less prunable."""
+    found = prunability(tables, pair)
+    if "area" not in found:
+        return None
+    about = {"arm": pair.arm.name, "other": pair.reference.name}
+    area = Number("area", found.pop("area"), "share", signed=True, about=about)
+    others = (Number(name, one, _UNITS[name], signed=True) for name, one in found.items())
+    return Reading((replace(area, asked=below(0.0, refuted=-area_margin)), *others))
+
+
+_STATISTICS = {"area": "curve_area", "removable": "removable_share", "gini": "importance_gini"}
+_UNITS: dict[str, Unit] = {"removable": "share", "gini": "number"}
+
+
+def prunability(tables: StudyTables, pair: Pair) -> dict[str, Estimate]:
+    """Return how the repulsive arm of a pair differs from its baseline, of what was compared.
+
+    `area` is that of the area under the pruning curve, `removable` of the share of heads that can go, `gini` of the
+    Gini coefficient of importance.
+    """
+    names = pair.arm.name, pair.reference.name
+    found = {name: compared(tables, f"{statistic}_difference", *names) for name, statistic in _STATISTICS.items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+@of_main_pair
+def costs_nothing(tables: StudyTables, pair: Pair, *, negligible: float) -> Reading | None:
+    """Decide whether repulsion costs next to nothing in training time."""
+    found = ratios(tables, pair.arm.name, pair.reference.name)
+    if found.empty:
+        return None
+    about = {"arm": pair.arm.name, "other": pair.reference.name}
+    return Reading((Number("ratio", median_of(found.to_numpy()), about=about, asked=below(negligible)),))
+
+
+def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":
+    """Return how many times a reference's update one of an arm takes, round by round."""
+    seconds = tables.update_cost.pivot_table(index="repeat", columns="arm", values="seconds")
+    if not {arm, reference} <= set(seconds.columns):
+        return pandas.Series(dtype=float)
+    return (seconds[arm] / seconds[reference]).dropna()

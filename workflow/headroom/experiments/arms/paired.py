@@ -1,0 +1,151 @@
+"""Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pandas
+
+from headroom.claims.evidence import as_rule, estimate_in, judged
+from headroom.claims.verdict import Reading, Rule
+from headroom.core.statistics import Estimate, mean_of
+from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.study.selection import main_metric, main_set, rows_where
+from headroom.study.tables import StudyTables, arm_of, seed_of
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An arm, and ordinary training of the same model, which it is compared with."""
+
+    arm: ArmDescription
+    reference: ArmDescription
+
+
+def main_pair(tables: StudyTables) -> Pair | None:
+    """Return the repulsive arm that claims are about, and its baseline; None without one of the two.
+
+    It is the first one that repels at all sites in a model that some baseline has, too; svgd comes before spos, and
+    the model of the first baseline before others. Of arms that differ from it in nothing but alpha it is the one that
+    was chosen on `check`.
+    """
+    first = min(repulsive_pairs(tables), key=lambda pair: prominence(tables, pair), default=None)
+    return next((one.pair for one in chosen_alphas(tables) if first and first.arm in one.arms), first)
+
+
+def prominence(tables: StudyTables, pair: Pair) -> tuple[bool, bool, int]:
+    """Return the place of a pair among others: model of the first baseline, all sites, method."""
+    first = next((arm for arm in tables.described_arms if arm.method == BASELINE), None)
+    return pair.reference != first, not pair.arm.is_everywhere, REPULSIVE.index(pair.arm.method)
+
+
+def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
+    """Make a rule that judges all runs of a task at once, paired by seed, of a function that reads the main pair.
+
+    The reading rests on the runs of the pair unless the function names others.
+    """
+
+    def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
+        pair = main_pair(tables)
+        reading = read(tables, pair, **thresholds) if pair else None
+        if pair is None or reading is None:
+            return []
+        return [replace(reading, runs=reading.runs or common_runs(tables, [pair.arm.name, pair.reference.name]))]
+
+    return as_rule(rule, read)
+
+
+def repulsive_pairs(tables: StudyTables) -> list[Pair]:
+    """Return every repulsive arm with the baseline of the same shape; those without one are left out."""
+    repulsive = [arm for arm in tables.described_arms if arm.is_repulsive]
+    found = [(arm, baseline_of(arm, tables.described_arms)) for arm in repulsive]
+    return [Pair(arm, reference) for arm, reference in found if reference is not None]
+
+
+def baseline_of(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescription | None:
+    """Return the first baseline with the heads and the dropout of an arm."""
+    return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
+
+
+def common_runs(tables: StudyTables, arms: Collection[str]) -> tuple[str, ...]:
+    """Return the runs of some arms, of the seeds that all of these have."""
+    runs = [run for run in tables.runs if arm_of(run) in arms]
+    common = set.intersection(*({seed_of(run) for run in runs if arm_of(run) == arm} for arm in arms))
+    return tuple(run for run in runs if seed_of(run) in common)
+
+
+def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
+    """Return the main metric of every run on the set that runs are judged on, by arm, indexed by seed."""
+    rows = judged(tables.evaluation)
+    return {
+        str(arm): pandas.Series(own["value"].to_numpy(dtype=float), index=own["run"].map(seed_of))
+        for arm, own in rows.groupby(rows["run"].map(arm_of), sort=False)
+    }
+
+
+def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
+    """Return by how much an arm scores more than another, for every seed that both have."""
+    scores = scores_by_seed(tables)
+    if not {arm, other} <= set(scores):
+        return []
+    paired = (scores[arm] - scores[other]).dropna()
+    return [float(value) for value in paired.sort_index()]
+
+
+def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
+    """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
+    found = differences(tables, arm, other)
+    return mean_of(found, comparisons) if found else None
+
+
+class ChosenAlpha(NamedTuple):
+    """Of arms that differ in nothing but alpha, the one with the highest mean score on `check`, with its baseline."""
+
+    arms: tuple[ArmDescription, ...]  # the arms that were compared
+    alpha: float
+    pair: Pair
+
+    @property
+    def values(self) -> int:
+        """How many values of alpha were compared."""
+        return len(self.arms)
+
+
+def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
+    """Return the choice of alpha for every kind of arms that were trained with several, of those with a baseline."""
+    scores = scores_on_check(tables)
+    alike: dict[object, list[ArmDescription]] = {}
+    for arm in tables.described_arms:
+        if arm.alpha and arm.name in scores:
+            others = [one for one in arm.others if one[0] != "alpha"]
+            alike.setdefault((arm.method, arm.sites, arm.shape, *others), []).append(arm)
+    several = [tuple(arms) for arms in alike.values() if len(arms) > 1]
+    best = [max(arms, key=lambda arm: scores[arm.name]) for arms in several]
+    baselines = [baseline_of(arm, tables.described_arms) for arm in best]
+    return [
+        ChosenAlpha(arms, float(arm.alpha), Pair(arm, reference))
+        for arms, arm, reference in zip(several, best, baselines)
+        if reference is not None
+    ]
+
+
+def scores_on_check(tables: StudyTables) -> dict[str, float]:
+    """Return by arm the mean over seeds of the main metric on the set `check`, which arms are chosen by."""
+    means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
+    means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
+    return dict(zip(means["arm"], means["value"], strict=True))
+
+
+def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
+    """Return a number of the table `arms`: of an arm, or its difference from a reference.
+
+    Of statistics about a metric it is that of the main metric and set; None if the table lacks it.
+    """
+    rows = rows_where(tables.arms, statistic=statistic)
+    if rows.empty:
+        return None
+    rows = rows_where(rows, metric=main_metric(rows))
+    rows = rows_where(rows, set=main_set(rows), arm=arm, baseline=reference)
+    found = estimate_in(rows) if len(rows) else Estimate(math.nan)
+    return None if math.isnan(found.value) else found

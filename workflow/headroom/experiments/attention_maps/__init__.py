@@ -1,0 +1,1 @@
+"""Attention maps of heads with roles."""

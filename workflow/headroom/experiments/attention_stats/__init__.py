@@ -1,0 +1,1 @@
+"""Where heads point: positions, relations, rare words."""

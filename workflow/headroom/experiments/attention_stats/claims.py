@@ -1,0 +1,203 @@
+"""Positional, syntactic and rare-word heads, and whether models agree in them (Voita et al. 2019, section 5)."""
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy
+import pandas
+
+from headroom.claims.evidence import each_run, estimate_in
+from headroom.claims.verdict import Condition, Number, Reading, above, below, exactly
+from headroom.core.statistics import Estimate, counted_share, jackknifed
+from headroom.experiments.relevance.claims import over_uniform
+from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
+from headroom.study.selection import last_epochs, rows_where
+from headroom.study.tables import StudyTables
+
+NEIGHBOURS = ("-1", "+1")
+
+ENDS = ("value", "low", "high")
+
+
+@each_run("attention_stats")
+def positional(rows: pandas.DataFrame, *, share: float, confident: float) -> Reading | None:
+    """Decide whether some encoder head points to a neighbouring position, and does so with confidence."""
+    heads, control = to_neighbours(rows), to_neighbours(rows, UNTRAINED)
+    if heads.empty:
+        return None
+    numbers = [_amount("heads", heads, share, confident, above(0.5))]
+    if len(control):
+        numbers.append(_amount("untrained", control, share, confident, below(0.5)))
+    numbers += [
+        _amount("of_any_confidence", heads, share, 0.0),
+        Number("nearest", estimate_in(heads, *(f"{end}_share" for end in ENDS)), "share", limits=(0.0, 1.0)),
+        Number("confidence", estimate_in(heads), limits=(0.0, 1.0)),
+    ]
+    return Reading(tuple(numbers))
+
+
+def to_neighbours(rows: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
+    """Return how often every encoder head of one run points to the piece before or the one after.
+
+    The larger of the two shares counts: `value_share`, `low_share` and `high_share`, exact for a count (Clopper and
+    Pearson). The other columns are of the head's confidence. The head with the largest share comes first.
+    """
+    rows = rows_where(last_epochs(rows), model=model, kind="E", half="all")
+    offsets = rows_where(rows, measure="offset")
+    offsets = offsets[offsets["target"].isin(NEIGHBOURS)].sort_values("value", ascending=False, kind="stable")
+    offsets = offsets.drop_duplicates(HEAD)
+    exact = [counted_share(value, count) for value, count in zip(offsets["value"], offsets["count"])]
+    shares = pandas.DataFrame(exact, columns=list(ENDS), index=offsets.index)
+    confidence = rows_where(rows, measure="confidence")[[*HEAD, *ENDS]]
+    return offsets[HEAD].join(shares).merge(confidence, on=HEAD, suffixes=("_share", ""))
+
+
+def _amount(
+    name: str, heads: pandas.DataFrame, share: float, confident: float, asked: Condition | None = None
+) -> Number:
+    """Return how many heads point to a neighbour with confidence, with how many surely and possibly do."""
+    counts = (((heads[f"{end}_share"] >= share) & (heads[end] > confident)).sum() for end in ENDS)
+    return Number(name, Estimate(*map(float, counts)), "count", asked=asked, limits=(0.0, math.inf))
+
+
+@each_run("attention_stats")
+def syntactic(rows: pandas.DataFrame, *, margin: float) -> Reading | None:
+    """Decide whether heads find syntactically related words more often than the most frequent position does."""
+    gold = rows_where(rows, trees="gold")
+    best, untrained = (best_heads(rows_where(gold, model=model)) for model in (TRAINED, UNTRAINED))
+    if best.empty:
+        return None
+    found = mean_margin(best)
+    numbers = [_points("margin", found, above(0.0))]
+    if len(untrained):
+        numbers.append(_points("beyond_untrained", found.less(mean_margin(untrained)), above(0.0)))
+    numbers.append(Number("relations", syntactic_share(best, margin), "share", limits=(0.0, 1.0)))
+    shuffled = best_heads(rows_where(rows, model=TRAINED, trees=SHUFFLED))
+    if len(shuffled):
+        numbers.append(_points("shuffled", mean_margin(shuffled)))
+    return Reading(tuple(numbers))
+
+
+def _points(name: str, share: Estimate, asked: Condition | None = None) -> Number:
+    """Return a difference of shares in points."""
+    return Number(name, share.times(100), signed=True, asked=asked)
+
+
+def mean_margin(best: pandas.DataFrame) -> Estimate:
+    """Return the mean margin over relations and directions.
+
+    The ends are the means of the margins' ends: relations are measured on the same sentences, and however their errors
+    depend on each other, the interval is not too narrow.
+    """
+    return Estimate(*(float(best[name].mean()) for name in ("margin", "low", "high")))
+
+
+def syntactic_share(best: pandas.DataFrame, margin: float) -> Estimate:
+    """Return the share of relations whose head has a margin, with the shares that surely and possibly do."""
+    least = margin - 1e-9  # tolerance for the rounding of decimal fractions
+    return Estimate(*(float((best[name] >= least).mean()) for name in ("margin", "low", "high")))
+
+
+@each_run("attention_stats", "relevance")
+def rare_words(rows: pandas.DataFrame, relevance: pandas.DataFrame, *, excess: float) -> Reading | None:
+    """Decide whether a head of the first encoder layer points to rare words more often than chance does."""
+    heads, untrained = rare_heads(rows), rare_heads(rows, UNTRAINED)
+    if heads.empty:
+        return None
+    found = _beyond_chance(heads)
+    numbers = [_points("excess", found, above(excess))]
+    if len(untrained):
+        numbers.append(_points("beyond_untrained", found.less(_beyond_chance(untrained)), above(0.0)))
+    numbers.append(Number("best", estimate_in(heads), "share"))
+    rank = rank_of(int(heads["head"].iloc[0]), over_uniform(relevance))
+    if rank == rank:
+        numbers.append(Number("rank", Estimate(rank), "count"))
+    return Reading(tuple(numbers))
+
+
+def rare_heads(rows: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
+    """Return how often each head of one run's first encoder layer points to one of the two rarest words."""
+    rows = rows_where(last_epochs(rows), model=model, kind="E", measure="rare", half="all", target="two-rarest")
+    rows = rows[rows["layer"] == 1]
+    bounds = {name: rows["baseline"] + rows[name] for name in ("low", "high")}
+    return rows.assign(**bounds).sort_values("value", ascending=False, kind="stable")
+
+
+def _beyond_chance(heads: pandas.DataFrame) -> Estimate:
+    """Return how often the first head points to rare words, less chance."""
+    return estimate_in(heads).plus(-float(heads["baseline"].iloc[0]))
+
+
+def rank_of(head: int, relevance: pandas.DataFrame) -> float:
+    """Return the rank of a head of the first encoder layer by relevance, 1 for the highest; NaN without any."""
+    first = rows_where(relevance, kind="E", layer=1)
+    own = rows_where(first, head=head)["value"]
+    return float((first["value"] > own.iloc[0]).sum() + 1) if len(own) else float("nan")
+
+
+Halves = tuple[set[str], set[str]]
+"""The functions that a model has on one half of the sentences, and on the other."""
+
+
+def models_agree(tables: StudyTables, *, alike: float, margin: float) -> list[Reading]:
+    """Decide whether models agree in the functions of their heads as far as one model agrees with itself."""
+    examined = {*tables.attention_stats["run"], *tables.roles["run"]}
+    runs = tuple(run for run in tables.runs if run in examined)
+    if not runs:
+        return []
+    models = Number("models", exactly(float(len(runs))), "count")
+    if any(arm.pretrained for arm in tables.described_arms):
+        return [Reading((models,), runs=runs, barrier=ONE_ENCODER)]
+    found = [functions_by_half(tables, run, margin) for run in runs]
+    if math.isnan(agreement(found)):
+        return [Reading((models,), runs=runs)]
+    whole = jackknifed(agreement(found), [agreement([*found[:one], *found[one + 1 :]]) for one in range(len(found))])
+    in_all = set.intersection(*(functions(held(rows_where(tables.roles, run=run))) for run in runs))
+    numbers = (
+        Number("agreement", whole, "share", asked=above(alike), limits=(0.0, math.inf)),
+        Number("common", Estimate(between(found)), "share"),
+        Number("ceiling", Estimate(within(found)), "share"),
+        Number("in_every_model", exactly(float(len(in_all))), "count"),
+        models,
+    )
+    return [Reading(numbers, runs=runs)]
+
+
+ONE_ENCODER = "models that learned their encoder apart: these start from one pretrained encoder"
+"""The precondition of a comparison of models."""
+
+
+def functions_by_half(tables: StudyTables, run: str, margin: float) -> Halves:
+    """Return the functions of a run's model on both halves of the sentences.
+
+    Relations are found on each half; positions and rare words, for which there are many more pieces, on all sentences.
+    """
+    others = {target for target in functions(held(rows_where(tables.roles, run=run))) if ":" not in target}
+    rows = rows_where(last_epochs(rows_where(tables.attention_stats, run=run)), model=TRAINED, trees="gold")
+    rows = rows_where(rows, measure="relation")
+    rows = rows[(rows["value"] - rows["baseline"] > margin) & (rows["low"] > 0)]
+    first, second = (others | set(rows_where(rows, half=half)["target"]) for half in ("choose", "score"))
+    return first, second
+
+
+def agreement(found: Sequence[Halves]) -> float:
+    """Return how alike models are over how alike the halves of one are; NaN where that is not defined."""
+    ceiling = within(found)
+    return between(found) / ceiling if ceiling > 0 else math.nan
+
+
+def between(found: Sequence[Halves]) -> float:
+    """Return the mean likeness of one model on a half of the sentences and another one on the other half."""
+    return _mean_likeness([pair for one, other in combinations(found, 2) for pair in zip(one, reversed(other))])
+
+
+def within(found: Sequence[Halves]) -> float:
+    """Return the mean likeness of the two halves of one model."""
+    return _mean_likeness(found)
+
+
+def _mean_likeness(pairs: Sequence[Halves]) -> float:
+    """Return the mean over pairs, of which one has a function, of common functions over all functions (Jaccard)."""
+    found = [len(first & second) / len(first | second) for first, second in pairs if first | second]
+    return float(numpy.mean(found)) if found else math.nan

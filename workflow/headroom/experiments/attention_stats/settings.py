@@ -1,0 +1,35 @@
+"""The settings of this experiment."""
+
+from typing import Annotated
+
+from pydantic import Field, PositiveInt, field_validator
+
+from headroom.settings.base import Settings
+
+Relation = Annotated[str, Field(pattern=r"^[a-z]+(:[a-z]+)*$")]
+
+
+class AttentionStatsSettings(Settings):
+    """Where heads point (Voita et al. 2019, Sections 4 and 5)."""
+
+    relations: tuple[Relation, ...] = Field(
+        ("nsubj", "obj", "amod", "advmod"),
+        min_length=1,
+        description="dependency relations, each measured in both directions; a subtype such as nsubj:pass is a "
+        "separate relation from nsubj",
+    )
+    frequent_tokens: PositiveInt = Field(
+        500,
+        description="sentences count for rare words if their least frequent piece is not among this many most frequent "
+        "ones; make it smaller for vocabularies below 2,000",
+    )
+    examples: PositiveInt | None = Field(
+        None, description="examples of the `check` set, and sentences of the treebank, from the start; unset for all"
+    )
+
+    @field_validator("relations")
+    @classmethod
+    def _once_each(cls, relations: tuple[str, ...]) -> tuple[str, ...]:
+        if repeated := [name for name in relations if relations.count(name) > 1]:
+            raise ValueError(f"the relation {repeated[0]} is given twice; give it once")
+        return relations

@@ -1,0 +1,134 @@
+"""Measure where every head points: confidence, relative positions, dependency relations, rare words.
+
+The trained model is measured, and as a control an untrained one of the same shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.command import leading_columns
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.table import signature
+from headroom.data.trees import ParsedSentence, check_relations, read_trees
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.attention_stats.settings import AttentionStatsSettings
+from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    from headroom.methods.pointing import Measured
+
+logger = logging.getLogger("headroom.experiments.attention_stats.stage")
+
+MODELS = ("trained", "untrained")
+
+BATCH_EXAMPLES = 32
+"""Examples in a batch, which does not change the result: attention maps of so many fit any GPU."""
+FRESH = 1
+"""Seed of the weights of the untrained model."""
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("attention_stats", __doc__, engine)
+    parser.add_argument("--treebank", help="sentences in CoNLL-U; unset for no relations")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["trained"], help="models to measure")
+    parser.add_argument("--name", default="trained", help="name of the trained model in the table")
+    parser.add_argument("--set", default="check", help="evaluation set for the measurements")
+    parser.add_argument("--output", required=True, help="output table")
+    parser.add_argument("--distances", help="output table of the distances of related words; unset for none")
+    add_settings(parser, attention_stats=AttentionStatsSettings)
+    add_settings(parser, sampling=SamplingSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure each model and write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    settings = settings_from(given, "attention_stats", AttentionStatsSettings)
+    resamples = settings_from(given, "sampling", SamplingSettings).resamples
+    treebank = read_trees(given.treebank) if given.treebank else []
+    if treebank:
+        check_relations(settings.relations, treebank)
+    examples = engine.examples(given.set, settings.examples)
+    pointing = Pointing(engine, given, settings, resamples, examples, treebank[: settings.examples])
+    rows: list[dict[str, Any]] = []
+    for model in given.models:
+        rows += pointing.rows(model)
+        logger.info("measured the %s model of %s", model, given.checkpoint)
+    ATTENTION_STATS.write(given.output, rows)
+    if given.distances:
+        DISTANCES.write(given.distances, pointing.distances())
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """The data and settings of the measurements."""
+
+    engine: Engine
+    given: argparse.Namespace
+    settings: AttentionStatsSettings
+    resamples: int
+    examples: Any
+    treebank: Sequence[ParsedSentence]
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of one of `MODELS`."""
+        leading = leading_columns(self.given) | {"model": self.given.name if name == "trained" else name}
+        weights = f"|weights:fresh,seed{FRESH}" if name == "untrained" else ""
+        found = []
+        for one in self._measured(FRESH if name == "untrained" else None):
+            columns = asdict(one)
+            place = columns.pop("head")
+            found.append(leading | place | columns | {"signature": self._signature(one) + weights})
+        return found
+
+    def distances(self) -> list[dict[str, Any]]:
+        """Return the rows of the distances of related words; none without a treebank."""
+        from headroom.methods.syntax import relation_distances
+
+        if not self.treebank:
+            return []
+        model = self.engine.load(self.given.checkpoint, maps=True)
+        batches = self.engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
+        found = relation_distances(batches, self.treebank, relations=self.settings.relations, resamples=self.resamples)
+        about = signature(sentences=len(self.treebank), resamples=self.resamples)
+        return [leading_columns(self.given) | asdict(one) | {"signature": about} for one in found]
+
+    def _measured(self, fresh: int | None) -> list[Measured]:
+        """Return the measurements of a model; `fresh` is a seed of untrained weights."""
+        from headroom.methods.pointing import piece_pointing
+        from headroom.methods.syntax import relation_pointing
+
+        engine, settings, resamples = self.engine, self.settings, self.resamples
+        model = engine.load(self.given.checkpoint, fresh=fresh, maps=True)
+        heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
+        batches = engine.example_batches(model, self.examples, BATCH_EXAMPLES)
+        pieces, frequent = engine.frequencies(model), settings.frequent_tokens
+        found = piece_pointing(batches, heads, frequencies=pieces, frequent=frequent, resamples=resamples)
+        if not any(one.measure == "rare" for one in found):
+            logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare piece")
+        if self.treebank:
+            batches = engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
+            found += relation_pointing(batches, self.treebank, heads, relations=settings.relations, resamples=resamples)
+        return found
+
+    def _signature(self, one: Measured) -> str:
+        """Return the signature of a number, except for the model."""
+        from headroom.methods.syntax import SHUFFLE_SEED
+
+        if one.measure == "relation":
+            moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}
+            words = {"from": "mean-of-pieces", "to": "sum-of-pieces"}
+            return signature(sentences=len(self.treebank), **words, **moved, resamples=self.resamples)
+        on_set = {"set": self.given.set, "examples": len(self.examples)}
+        if one.measure == "offset":
+            return signature(**on_set)
+        rare = {"frequent": self.settings.frequent_tokens} if one.measure == "rare" else {}
+        return signature(**on_set, **rare, resamples=self.resamples)

@@ -1,0 +1,108 @@
+"""The tables of this experiment."""
+
+from headroom.core.columns import HEAD, INTERVAL, RUN, SIGNATURE, VALUE
+from headroom.core.table import Column, Table
+
+MODEL = Column(
+    "model",
+    "text",
+    "`trained`; `untrained`: the same shape with weights as before training, the control; or the name of a pruned"
+    " model, e.g. `hard-concrete.E.0.01`, or of a control with the same further training, e.g. `controls.E.all` (no"
+    " head removed) and `controls.E.random1-0.25` (a random quarter is kept)",
+)
+
+TREES = Column(
+    "trees",
+    "text",
+    "of `relation` `gold`, or `shuffled`, the control: every arc is moved to another place of its sentence and keeps"
+    " its length, which preserves distances and destroys syntax; else empty. Relations are those of the treebank by"
+    " exact name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) does not count as `nsubj`, and is measured"
+    " separately if `attention_stats.relations` lists it",
+)
+
+TARGET = Column(
+    "target",
+    "text",
+    "of `offset` `-5` ... `+5`, `0` is the token itself; of `relation` `nsubj:to-dependent` (from the governor to its"
+    " subjects) or `nsubj:to-governor` (from the subject to its governor), each word counts once and any of several"
+    " targets is correct; of `rare` `rarest` or `two-rarest`, equally rare pieces are all correct; of "
+    "`confidence` empty",
+)
+
+BASELINE = Column(
+    "baseline",
+    "number",
+    "of `relation` the accuracy of pointing to the relation's most frequent relative position, found on `choose`; of"
+    " `rare` chance: the share of correct pieces in a sentence; else empty",
+)
+
+BEYOND = (
+    INTERVAL[0].means(
+        "lower end of a 95 % interval, percentiles of the bootstrap over sentences: of `value`, or with a"
+        " baseline of `value` - `baseline`, paired; of `offset` empty"
+    ),
+    INTERVAL[1].means("upper end of the same interval"),
+)
+
+ATTENTION_STATS = Table(
+    path="attention_stats/{run}.csv",
+    writers=("attention_stats",),
+    runs="transformers",
+    key=("run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half"),
+    columns=(
+        *RUN,
+        MODEL,
+        *HEAD,
+        Column(
+            "measure",
+            "text",
+            "`confidence`: mean largest weight, over tokens. `offset`: share of tokens from which the head points to"
+            " one relative position (kinds `E` and `D`). `relation`: share of the source words from which it points to"
+            " a correct one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the"
+            " sentence, over sentences of three or more pieces whose least frequent one is not among the"
+            " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`)",
+        ),
+        TARGET,
+        TREES,
+        Column(
+            "half", "text", "`choose`: sentences number 1, 3, 5, ...; `score`: number 2, 4, 6, ...; `all`: all of them"
+        ),
+        VALUE,
+        BASELINE,
+        *BEYOND,
+        Column("count", "integer", "source tokens or words"),
+        SIGNATURE,
+    ),
+    about="""
+Where heads point at the last epoch (Voita et al. 2019, Sections 4 and 5): a head points from a query to the key with
+its largest weight. Padding and special pieces (end of sentence, begin mark, CLS, SEP) count neither as
+queries nor as keys. On the set `check`, teacher-forced, and on the treebank; the paper's tokens are pieces here, except
+for relations, which are between words: attention to a word is the sum over its pieces, attention from a word the mean
+over its pieces (Clark et al. 2019), a piece of two words belongs to the first one, and the words of a multiword token
+(don't = do n't) count as one. Rare words require training text, relations a
+treebank. Pruned models and controls have separate files, `attention_stats/<run>.<model>.csv`.
+""",
+)
+
+DISTANCES = Table(
+    path="distances/{run}.csv",
+    writers=("attention_stats",),
+    runs="transformers",
+    key=("run", "epoch", "relation", "position"),
+    columns=(
+        *RUN,
+        Column("relation", "text", "a dependency relation of `attention_stats.relations`"),
+        Column(
+            "position", "integer", "position of the dependent, in words from its governor: -1 is the word before it"
+        ),
+        VALUE.means("share of the relation's dependents that are there; the rest is further away than 5 words"),
+        *INTERVAL,
+        Column("count", "integer", "dependents"),
+        SIGNATURE,
+    ),
+    about="""
+The distribution of the relative positions of related words (Voita et al. 2019, Figure 3), in the sentences of the
+treebank as the model reads them: the baseline of syntactic heads points to the most frequent one. Words are those of
+[attention_stats](#attention_stats); without a treebank there are no rows.
+""",
+)

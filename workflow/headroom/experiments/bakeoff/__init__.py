@@ -1,0 +1,1 @@
+"""Comparison of criteria at equal numbers of heads and known cost."""

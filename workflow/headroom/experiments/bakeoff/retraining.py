@@ -1,0 +1,157 @@
+"""Train good, random and bad layouts of one size further, and the full model, and evaluate each before and after.
+
+As Prasanna et al. (2020, "When BERT Plays the Lottery, All Tickets Are Winning") for structured pruning. The good
+layout keeps the heads with the largest scores by the criterion of the configuration (`bakeoff.retraining.criterion`),
+scored on the set `choose`; the bad one keeps those with the smallest. So nothing is chosen on the set that layouts are
+judged on. Random layouts are those of the first random orders of the curves. The full model with the same further
+training is the control: what training alone gains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, PositiveInt
+
+from headroom.core.command import epoch_of, leading_columns
+from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.progress import followed
+from headroom.core.table import signature
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.bakeoff.settings import RetrainingSettings
+from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
+from headroom.experiments.gates.settings import GateTrainingSettings
+from headroom.methods.orders import control_orders, least_important_first, read_compared, removed_first
+from headroom.settings.base import Settings
+
+if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet, Outcome
+    from headroom.engines.head_model import HeadModel
+
+logger = logging.getLogger("headroom.experiments.bakeoff.retraining")
+
+
+class JudgingSettings(Settings):
+    """The key of the comparison of criteria that applies to further training too."""
+
+    test_examples: PositiveInt | None = Field(
+        None, description="examples of the test set, from its start, that layouts are evaluated on; unset for all"
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which heads are removed, and the columns that name it."""
+
+    layout: str
+    removed: frozenset[Head] = frozenset()
+    criterion: str = ""
+    draw: int = 0
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("bakeoff_retraining", __doc__, engine)
+    parser.add_argument("--scores", nargs="+", required=True, help="tables of bakeoff_scores with the criterion")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the order of batches and of dropout")
+    parser.add_argument("--judge-on", default="test", help="set on which layouts are evaluated")
+    parser.add_argument("--output", required=True, help="output table; resampled scores are written next to it")
+    add_settings(parser, retraining=RetrainingSettings, bakeoff=JudgingSettings)
+    engine.add_judging(parser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train each layout from the same trained model, and write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    from headroom.core.resamples import Resamples, resamples_beside
+    from headroom.methods.continued_training import compared
+
+    settings = settings_from(given, "retraining", RetrainingSettings)
+    judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", JudgingSettings).test_examples)
+    if not settings.updates:  # the default; wrong values are reported first
+        raise HeadroomError("--updates 0: no further training; give at least 1")
+    scores = read_compared(given.scores, epoch=epoch_of(given.checkpoint), criterion=settings.criterion)
+    model = engine.load(given.checkpoint)
+    heads = all_heads(model.sites)
+    found = layouts(scores, heads, settings)
+    batches = engine.batches(
+        model, engine.examples("train", settings.updates * settings.batch_examples), settings.batch_examples
+    )
+    full = judged.judge(model)
+    trained = {name: value.clone() for name, value in model.model.state_dict().items()}
+    leading = leading_columns(given)
+    resamples = Resamples()
+    rows: list[dict[str, Any]] = []
+    for layout in followed(found, "bakeoff_retraining", "layouts"):
+        state = leading | columns_of(layout) | {"heads_total": len(heads)}
+        model.model.load_state_dict(trained)
+        for updates, outcome in before_and_after(model, judged, layout, batches, settings, given.seed):
+            about = signature_of(settings, updates, given.seed)
+            rows += [state | {"updates": updates} | row for row in compared(judged, full, outcome, about, resamples)]
+    BAKEOFF_RETRAINING.write(given.output, rows)
+    resamples.write(resamples_beside(given.output))
+
+
+def layouts(scores: Mapping[Head, float], heads: Sequence[Head], settings: RetrainingSettings) -> list[Layout]:
+    """Return the full layout, and the good, the bad and the random ones, which have one size.
+
+    Raises:
+        HeadroomError: If the share removes none of the heads, or all.
+    """
+    count = round(settings.share * len(heads))
+    if not 0 < count < len(heads):
+        raise HeadroomError(
+            f"--share {settings.share:g}: removes {count} of {len(heads)} heads; give one that removes and keeps some"
+        )
+    order = least_important_first(scores, heads)
+    good, bad = (removed_first(one, count) for one in (order, order[::-1]))
+    random = control_orders("random", heads, draws=settings.random_draws)
+    return [
+        Layout("full"),
+        Layout("good", good, settings.criterion),
+        Layout("bad", bad, settings.criterion),
+        *(Layout("random", removed_first(one.heads, count), draw=one.draw) for one in random),
+    ]
+
+
+def columns_of(layout: Layout) -> dict[str, Any]:
+    """Return the columns that name a layout."""
+    named = {"layout": layout.layout, "criterion": layout.criterion, "draw": layout.draw}
+    return named | {"heads_removed": len(layout.removed), "removed": format_profile(layout.removed)}
+
+
+def before_and_after(
+    model: HeadModel,
+    judged: EvaluationSet,
+    layout: Layout,
+    batches: Sequence[Any],
+    settings: RetrainingSettings,
+    seed: int,
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the outcome of a layout after no and after all updates, which train the model in place."""
+    from headroom.methods.continued_training import continue_training
+    from headroom.methods.learned_gates import FixedGates
+
+    heads = all_heads(model.sites)
+    with model.gates.masked(layout.removed):
+        yield 0, judged.judge(model)
+    further = GateTrainingSettings(updates=settings.updates, learning_rate=settings.learning_rate)
+    fixed = FixedGates(layout.removed, heads)
+    continue_training(model, batches=batches, source=fixed, heads=heads, scope="all", settings=further, seed=seed)
+    with model.gates.masked(layout.removed):
+        yield settings.updates, judged.judge(model)
+
+
+def signature_of(settings: RetrainingSettings, updates: int, seed: int) -> str:
+    """Return the signature of a layout after a number of updates."""
+    rate = GateTrainingSettings(learning_rate=settings.learning_rate).rate
+    further = {"batch": settings.batch_examples, "lr": f"{rate:g}", "seed": seed} if updates else {}
+    return signature(updates=updates, **further)

@@ -1,0 +1,189 @@
+"""Compare criteria at equal numbers of heads and known cost: areas, scores kept, correlation with ablation, passes."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+from numpy import ndarray
+
+from headroom.core import ranks
+from headroom.core.command import stage_parser
+from headroom.core.curves import area, mean_curve
+from headroom.core.errors import HeadroomError
+from headroom.core.resamples import read_with_resamples
+from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
+from headroom.core.table import signature
+from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
+from headroom.methods.criteria import REFERENCE
+
+if TYPE_CHECKING:
+    import pandas
+
+POINTS = (25, 50, 75)
+"""Percentages of heads removed at which the share kept is listed."""
+
+BASELINES = {"over_random": "random", "over_top_first": "top-first"}
+"""By statistic, the control whose area is subtracted."""
+
+COSTS = ("forward", "backward", "seconds", "labels")
+
+WAY = ["order", "ranking", "repair"]
+
+
+class Numbers(NamedTuple):
+    """What one run's curve by one way says: by statistic, (1 + samples,), the measured number first."""
+
+    run: str
+    way: tuple[str, ...]
+    found: Mapping[str, ndarray]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("bakeoff", __doc__)
+    parser.add_argument("--study", default="study", help="name of the study, a column of the table")
+    parser.add_argument("--task", required=True, help="the task of the runs")
+    parser.add_argument("--curves", type=Path, nargs="+", required=True, help="tables of the stage bakeoff_curves")
+    parser.add_argument("--scores", type=Path, nargs="+", required=True, help="tables of scores of bakeoff_scores")
+    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="tables of costs of bakeoff_scores")
+    parser.add_argument("--output", required=True, type=Path, help="output table")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the tables of all runs of a task and write the comparison."""
+    given = build_parser().parse_args(arguments)
+    rows = read_with_resamples(BAKEOFF_CURVES, given.curves)
+    if rows.empty:
+        raise HeadroomError(f"{given.curves[0]}: the table is empty; rerun the job that writes it")
+    metric, judged = rows["metric"].iloc[0], rows["set"].iloc[0]
+    about = {"set": judged, "metric": metric, "signature": rows[rows["metric"] == metric]["signature"].iloc[0]}
+    found = with_differences(list(numbers(rows[rows["metric"] == metric])))
+    leading = {"study": given.study, "task": given.task}
+    table = [leading | row | about for row in [*of_runs(found), *of_all(found)]]
+    scores, costs = BAKEOFF_SCORES.read_all(given.scores), BAKEOFF_COSTS.read_all(given.costs)
+    table += [leading | row for row in [*correlations(scores), *mean_costs(costs)]]
+    BAKEOFF.write(given.output, table)
+
+
+def numbers(rows: pandas.DataFrame) -> Iterator[Numbers]:
+    """Yield what every curve of the main metric says; draws of random orders are averaged."""
+    for (run, *way), own in rows.groupby(["run", *WAY], sort=False):
+        removed, kept = mean_curve(own)  # (points,), (1 + samples, points)
+        points = {f"kept_{percent}": _at(removed, kept, percent / 100) for percent in POINTS}
+        yield Numbers(str(run), tuple(map(str, way)), {"area": area(removed, kept), **points})
+
+
+def with_differences(found: Sequence[Numbers]) -> list[Numbers]:
+    """Add the area less those of controls, paired by sentence."""
+    areas = {(one.run, one.way): one.found["area"] for one in found}
+
+    def less(one: Numbers) -> dict[str, ndarray]:
+        controls = {name: (one.run, (order, "fixed", "none")) for name, order in BASELINES.items()}
+        return {
+            name: one.found["area"] - areas[control]
+            for name, control in controls.items()
+            if control in areas and control != (one.run, one.way)
+        }
+
+    return [one._replace(found={**one.found, **less(one)}) for one in found]
+
+
+def of_runs(found: Sequence[Numbers]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of single runs, with intervals over sentences."""
+    for one in found:
+        for statistic, values in one.found.items():
+            yield _row(one.run, one.way, statistic, Estimate(float(values[0]), *interval(values[1:])))
+
+
+def of_all(found: Sequence[Numbers]) -> list[dict[str, Any]]:
+    """Return the rows of all runs together, with intervals over runs and sentences, and p of `over_random`."""
+    rows: list[dict[str, Any]] = []
+    ordered = sorted(found, key=lambda one: one.way)
+    for way, group in groupby(ordered, key=lambda one: one.way):
+        runs = list(group)
+        for statistic in runs[0].found:
+            values = [one.found[statistic] for one in runs if statistic in one.found]
+            pooled = over_runs([own[0] for own in values], [own[1:] for own in values])
+            p = mean_p([own[0] for own in values]) if statistic == "over_random" and len(values) > 1 else math.nan
+            rows.append(_row("", way, statistic, pooled) | {"p": p})
+    tested = [row for row in rows if not math.isnan(row["p"])]
+    for row, corrected in zip(tested, holm([row["p"] for row in tested])):
+        row["p"] = corrected
+    return rows
+
+
+def correlations(scores: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the rank correlation of every criterion with single-head ablation, and its noise ceiling.
+
+    First the rows of single runs, then the means over runs.
+    """
+    rows = list(_correlations(scores))
+    yield from rows
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row["order"], row["statistic"]), []).append(row)
+    for own in found.values():
+        mean = sum(row["value"] for row in own) / len(own)
+        yield own[0] | {"run": "", "value": mean, "low": None, "high": None}
+
+
+def _correlations(scores: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    for run, own in scores.groupby("run", sort=False):
+        halves = {
+            (str(criterion), str(half)): rows.sort_values(["kind", "layer", "head"])["value"].to_numpy(dtype=float)
+            for (criterion, half), rows in own.groupby(["criterion", "half"], sort=False)
+        }
+        about = {"set": "", "metric": "", "signature": str(own["signature"].iloc[0])}
+        for criterion in dict.fromkeys(name for name, _ in halves if name != REFERENCE):
+            found = ranks.correlation("spearman", halves[criterion, "all"], halves[REFERENCE, "all"])
+            made = about | {"signature": f"{about['signature']}|bs:{ranks.RESAMPLES}|seed:{SEED}"}
+            yield _row(str(run), (criterion, "fixed", "none"), "correlation", Estimate(*found[:3])) | made
+            ceiling = math.sqrt(_reliability(halves, criterion) * _reliability(halves, REFERENCE))
+            if not math.isnan(ceiling):
+                yield _row(str(run), (criterion, "fixed", "none"), "ceiling", Estimate(ceiling)) | about
+
+
+def mean_costs(costs: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the mean cost of every criterion over the runs."""
+    for criterion, own in costs.groupby("criterion", sort=False):
+        about = {"set": "", "metric": "", "signature": signature(examples=_examples(own), runs=own["run"].nunique())}
+        for name in COSTS:
+            yield _row("", (str(criterion), "fixed", "none"), name, Estimate(float(own[name].mean()))) | about
+
+
+def _row(run: str, way: Sequence[str], statistic: str, found: Estimate) -> dict[str, Any]:
+    value, low, high = (None if math.isnan(number) else number for number in found)
+    return {
+        "run": run,
+        **dict(zip(WAY, way)),
+        "statistic": statistic,
+        "value": value,
+        "low": low,
+        "high": high,
+        "p": math.nan,
+    }
+
+
+def _at(removed: ndarray, kept: ndarray, share: float) -> ndarray:
+    """Return what is kept at a share of heads removed, straight between points, (1 + samples,)."""
+    return numpy.array([numpy.interp(share, removed, row) for row in kept])
+
+
+def _reliability(halves: Mapping[tuple[str, str], ndarray], criterion: str) -> float:
+    """Return the reliability of a criterion's ranks (Spearman-Brown); NaN without scores on halves."""
+    if (criterion, "choose") not in halves:
+        return math.nan
+    return ranks.reliability(halves[criterion, "choose"], halves[criterion, "score"])
+
+
+def _examples(costs: pandas.DataFrame) -> str:
+    """Return the number of examples in the signature of costs."""
+    parts = dict(part.partition(":")[::2] for part in str(costs["signature"].iloc[0]).split("|"))
+    return parts.get("examples", "")

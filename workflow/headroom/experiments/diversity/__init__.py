@@ -1,0 +1,1 @@
+"""Similarity of the heads of a site."""

@@ -1,0 +1,1 @@
+"""Final scores of a run on every set."""

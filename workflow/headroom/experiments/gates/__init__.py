@@ -1,0 +1,1 @@
+"""Learned gates, with controls, and their layouts trained from the start."""

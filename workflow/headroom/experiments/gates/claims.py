@@ -1,0 +1,219 @@
+"""Learned gates: how many heads they remove, whether they converge, whether the layout alone would do.
+
+Voita et al. (2019), section 6.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pandas
+from numpy import ndarray
+
+from headroom.claims.evidence import each_run, judged, kept_of, number, scaled_by_run
+from headroom.claims.verdict import Number, Reading, above, below, exactly
+from headroom.core.heads import KINDS, Head
+from headroom.core.statistics import Estimate, over_runs
+from headroom.study.selection import heads_of, main_metric, rows_where
+from headroom.study.tables import StudyTables
+
+HARD_CONCRETE = "hard-concrete"
+EXACT = ("exact", "exact-straight-through")
+CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
+RANDOM_SCRATCH = "random-scratch"
+
+FALLING = "falling"
+"""What `start` says of a model whose loss was still falling when its gates were added."""
+
+
+def hard(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of hard gates, main metric, on the set that runs are judged on."""
+    rows = judged(rows)
+    return rows_where(rows, gates="hard")
+
+
+def models(rows: pandas.DataFrame, method: str, scope: str) -> pandas.DataFrame:
+    """Return a method's models of one scope, most heads kept first."""
+    chosen = rows_where(rows, method=method, scope=scope)
+    return chosen.sort_values("kept", ascending=False, kind="stable")
+
+
+def encoder_scope(rows: pandas.DataFrame) -> str:
+    """Return the scope that is about encoder heads: `E`, or `all` where nothing else was gated."""
+    return "E" if "E" in set(rows["scope"]) else "all"
+
+
+def continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | None":
+    """Return the row of the same training without gates, of a scope; None if that was not run."""
+    chosen = rows_where(rows, method=CONTINUED, scope=scope)
+    return None if chosen.empty else chosen.iloc[0]
+
+
+def survival(gates: pandas.DataFrame, scope: str = "all") -> "pandas.Series[float]":
+    """Return the share of settings at which each head stays, by kind, layer and head.
+
+    Hard-concrete settings are counted; where there is none, those of exact selection.
+    """
+    rows = rows_where(gates, scope=scope)
+    learned = rows_where(rows, method=HARD_CONCRETE)
+    rows = learned if len(learned) else rows
+    return rows.groupby(["kind", "layer", "head"])["kept"].mean()
+
+
+def kept_heads(gates: pandas.DataFrame) -> list[Head]:
+    """Return the heads that one setting keeps."""
+    return heads_of(gates[gates["kept"] == 1])
+
+
+def removed_heads(row: pandas.Series) -> list[str]:
+    """Return the names of the heads that a row of `pruned_models` is without."""
+    return str(row["removed"]).split()
+
+
+def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, int]]:
+    """Return by kind how many heads a row of `pruned_models` keeps, and of how many, of a model with these heads."""
+    gone = set(removed_heads(row))
+    found = {}
+    for kind in KINDS:
+        own = [str(head) for head in heads if head.kind == kind]
+        if own:
+            found[kind] = (len(set(own) - gone), len(own))
+    return found
+
+
+@each_run("pruned_models", shares=True)
+def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
+    """Decide whether learned gates can prune the encoder to a share of its heads without noticeable loss."""
+    return _pruned(rows, encoder_scope(hard(rows)), kept, margin)
+
+
+@each_run("pruned_models", shares=True)
+def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
+    """Decide the same as `encoder_pruned` of heads of all kinds."""
+    return _pruned(rows, "all", kept, margin)
+
+
+BEFORE, TRAINED_ON = "the model before", "the same further training"
+"""What pruned models are compared with: as in the paper, and as a control."""
+
+
+def _pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
+    """Read a sweep at a share of the heads, compared with the model before, and after the same further training."""
+    swept = models(hard(rows), HARD_CONCRETE, scope)
+    if swept.empty:
+        return []
+    found = [_read_at(kept, swept, 1.0, margin, BEFORE)]
+    best = _best_on_check(rows, swept, kept)
+    if best is not None:
+        chosen = {"heads": f"{best['kept']:.0f}"}
+        found[0] = replace(found[0], numbers=(*found[0].numbers, number("best", kept_of(best), chosen=chosen)))
+    control = continued(hard(rows), scope)
+    if control is not None:
+        trained_on = kept_of(control)
+        one = _read_at(kept, swept, trained_on, margin, TRAINED_ON)
+        found.append(replace(one, numbers=(*one.numbers, number("continued", trained_on - 1, signed=True))))
+    return found
+
+
+def _best_on_check(rows: pandas.DataFrame, swept: pandas.DataFrame, share: float) -> "pandas.Series[Any] | None":
+    """Return the model of at most a share of the heads that is best on `check`; None without rows of `check`."""
+    small = swept[swept["kept"] <= share * swept["heads"]]
+    checked = rows_where(rows, set="check", metric=main_metric(rows), method=HARD_CONCRETE, gates="hard")
+    values = checked[checked["scope"].isin(small["scope"])].set_index("setting")["value"]
+    known = small.assign(checked=small["setting"].map(values)).dropna(subset="checked")
+    return None if known.empty else known.sort_values("checked", kind="stable").iloc[-1]
+
+
+def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float", margin: float, part: str) -> Reading:
+    """Read the score of a sweep less that of a reference at a share of the heads, between its two nearest models.
+
+    The model with all heads is the reference itself.
+    """
+    scores: dict[float, list[ndarray]] = {}
+    for _, row in swept.iterrows():
+        scores.setdefault(float(row["kept"] / row["heads"]), []).append(1 + kept_of(row) - reference)
+    if min(scores) > share:
+        return Reading((Number("smallest", exactly(min(scores)), "share"),), part=part)
+    points = {1.0: numpy.ones_like(kept_of(swept.iloc[0]))}
+    points |= {at: numpy.mean(own, axis=0) for at, own in scores.items()}
+    smaller, larger = max(at for at in points if at <= share), min(at for at in points if at >= share)
+    way = (share - smaller) / (larger - smaller) if larger > smaller else 0.0
+    score = points[smaller] + way * (points[larger] - points[smaller])
+    near = {name: f"{100 * at:.0f} %" for name, at in (("smaller", smaller), ("larger", larger))}
+    return Reading((number("score_kept", score, asked=above(1 - margin), chosen=near),), part=part)
+
+
+def scratch_is_worse(tables: StudyTables) -> list[Reading]:
+    """Decide whether the same layout trained from scratch is worse; all runs are judged at once."""
+    found = {str(rows["run"].iloc[0]): hard(rows) for rows in scaled_by_run(tables, "pruned_models")}
+    gains = {run: _against(rows, HARD_CONCRETE, SCRATCH) for run, rows in found.items()}
+    gains = {run: own for run, own in gains.items() if len(own)}
+    if not gains:
+        return []
+    runs = tuple(gains)
+    about = {"metric": str(found[runs[0]]["metric"].iloc[0])}
+    numbers = [
+        Number("gain", _over_models(list(gains.values())), signed=True, about=about, asked=above(0.0)),
+        Number("layouts", exactly(float(sum(own["setting"].nunique() for own in gains.values()))), "count"),
+    ]
+    layouts = [own for run in runs if len(own := _against(found[run], SCRATCH, RANDOM_SCRATCH))]
+    if layouts:
+        numbers.append(Number("layout_gain", _over_models(layouts), signed=True, about=about))
+    return [Reading(tuple(numbers), runs=runs)]
+
+
+def _against(rows: pandas.DataFrame, method: str, other: str) -> pandas.DataFrame:
+    """Return the models of two methods of the same setting, one row per pair of draws, with the column `gain`.
+
+    This is the score of the first less that of the other, measured and on every resample, (1 + samples,).
+    """
+    first, second = (rows_where(rows, method=name) for name in (method, other))
+    both = first.merge(second, on=["scope", "setting"], suffixes=("", "_other"))
+    ours, theirs = (
+        [numpy.r_[value, drawn] for value, drawn in zip(both[f"value{end}"], both[f"resampled{end}"])]
+        for end in ("", "_other")
+    )
+    return both.assign(gain=[one - other for one, other in zip(ours, theirs)])
+
+
+def _over_models(pairs: list[pandas.DataFrame]) -> Estimate:
+    """Return the mean gain with an interval for other trainings on other sentences; none with a single training.
+
+    Trainings are runs; of a single run they are the draws of its other models.
+    """
+    trainings = [own for _, own in pairs[0].groupby("draw_other")] if len(pairs) == 1 else pairs
+    gains = [numpy.mean(list(own["gain"]), axis=0) for own in trainings]
+    if len(gains) == 1:
+        return Estimate(float(gains[0][0]))
+    return over_runs([gain[0] for gain in gains], [gain[1:] for gain in gains])
+
+
+@each_run("pruned_models")
+def converge(rows: pandas.DataFrame, *, decided: float, close: float) -> Reading | None:
+    """Decide whether learned gates end near 0 or 1."""
+    learned = rows_where(hard(rows), method=HARD_CONCRETE)
+    if learned.empty:
+        return None
+    share = exactly(1 - float(learned["undecided"].sum() / learned["heads"].sum()))
+    numbers = [Number("decided", share, "share", asked=above(decided), limits=(0.0, 1.0))]
+    both = hard_and_soft(rows)
+    if len(both):
+        about = {"metric": str(both["metric"].iloc[0])}
+        apart = exactly(float(both["apart"].abs().max()))
+        numbers.append(Number("apart", apart, about=about, asked=below(close), limits=(0.0, math.inf)))
+    return Reading(tuple(numbers))
+
+
+def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return hard-concrete models with both evaluations of the same weights, and the column `apart`: hard less soft.
+
+    Models of two phases were evaluated at the end of the first (`hardened`), those of one phase at their end (`hard`).
+    """
+    setting = ["run", "scope", "setting"]
+    rows = rows_where(judged(rows), method=HARD_CONCRETE)
+    soft = rows_where(rows, gates="soft")[[*setting, "value"]]
+    form = "hardened" if "hardened" in set(rows["gates"]) else "hard"
+    both = rows_where(rows, gates=form).merge(soft, on=setting, suffixes=("", "_soft"))
+    return both.assign(apart=both["value"] - both["value_soft"])

@@ -1,0 +1,146 @@
+"""The settings of this experiment."""
+
+from typing import Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from headroom.settings.base import Settings
+
+Way = Literal["hard-concrete.all", "exact.all", "exact-straight-through.all"]
+
+ScopedWay = Literal[
+    "hard-concrete.all",
+    "hard-concrete.E",
+    "exact.all",
+    "exact.E",
+    "exact-straight-through.all",
+    "exact-straight-through.E",
+]
+
+USUAL_RATE = 0.001
+"""Learning rate of weights in further training, for models that were trained from scratch."""
+
+
+class GateTrainingSettings(Settings):
+    """Further training of a trained model, with gates on its heads or without."""
+
+    gate_updates: NonNegativeInt = 0
+    updates: PositiveInt = Field(
+        300,
+        description="further updates of the weights, with every gate fixed at 0 or 1; the same for learned gates, "
+        "controls and models from scratch",
+    )
+    learning_rate: PositiveFloat | None = Field(
+        None,
+        description="learning rate of the weights, constant in `gate_updates` and falling linearly to zero in "
+        "`updates`. Unset: that of the fine-tuning for "
+        "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
+    )
+    gate_learning_rate: PositiveFloat = Field(
+        0.1,
+        description="learning rate of the gates; constant. At 0.1 a gate needs some hundred updates to come to 0 or 1",
+    )
+
+    @property
+    def weight_updates(self) -> int:
+        """The updates of the weights in both phases."""
+        return self.gate_updates + self.updates
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the weights: the given one, always set by the workflow, or `USUAL_RATE`."""
+        return self.learning_rate or USUAL_RATE
+
+
+class GateSettings(GateTrainingSettings):
+    """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
+
+    gate_updates: PositiveInt = Field(
+        600,
+        description="updates in which gates are learned: by hard concrete together with the weights, by exact "
+        "selection before them. Exact selection, controls and models from scratch have as many more updates of the "
+        "weights",
+    )
+    penalties: tuple[PositiveFloat, ...] = Field(
+        (0.003, 0.01, 0.03), description="lambda: penalty on an open gate in nats per target (hard-concrete)"
+    )
+    kept_shares: tuple[float, ...] = Field(
+        (0.25, 0.5, 0.75), description="shares of the heads that exact selection and the controls keep"
+    )
+    kept_heads: tuple[NonNegativeInt, ...] = Field(
+        (), description="numbers of heads that exact selection and the controls keep, in addition to the shares"
+    )
+    random_draws: PositiveInt = Field(1, description="random layouts per share, trained further: the control")
+    batch_examples: PositiveInt = Field(64, description="examples in a training batch")
+    test_examples: PositiveInt | None = Field(
+        None,
+        description="examples of `test`, and of `check`, from their starts, on which pruned models are evaluated; "
+        "unset for all. Claims are judged on `test`; a model can be chosen on `check`",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        for name in ("penalties", "kept_shares", "kept_heads"):
+            written = [f"{value:g}" if isinstance(value, float) else str(value) for value in getattr(self, name)]
+            if len(set(written)) < len(written):  # the values become file names
+                raise ValueError(f"{name}: a value is given twice; give each once")
+        if wrong := [share for share in self.kept_shares if not 0 <= share <= 1]:
+            raise ValueError(f"kept_shares: {wrong[0]} is out of range; give numbers from 0 to 1")
+        return self
+
+
+class ChosenGateSettings(GateSettings):
+    """Learned gates, and the methods by which a study learns them."""
+
+    ways: tuple[Way, ...] = Field(
+        ("hard-concrete.all", "exact.all"),
+        description="methods that learn which heads to keep, `<method>.<scope>`; empty for no gates and no controls",
+    )
+
+
+Start = Literal["scratch", "rewound-init", "rewound-epoch1"]
+"""Initial weights of a learned layout: new ones; those of the trained model before its first update (rewinding to
+iteration 0: Frankle and Carbin 2019); those after its first epoch (late rewinding: Frankle et al. 2019). Behnke and
+Heafield 2020 rewind pruned Transformers."""
+
+
+class ScopedGateSettings(GateSettings):
+    """Learned gates of models with several kinds of attention."""
+
+    ways: tuple[ScopedWay, ...] = Field(
+        ("hard-concrete.E", "hard-concrete.all", "exact.all"),
+        description="methods that learn which heads to keep, `<method>.<scope>`: of all heads, or of the encoder (E) "
+        "with the decoder frozen; empty for no gates and no controls",
+    )
+    from_scratch: tuple[PositiveFloat, ...] = Field(
+        (), description="values of lambda whose layout by hard-concrete.all is also trained from the start"
+    )
+    from_scratch_starts: tuple[Start, ...] = Field(
+        ("scratch",),
+        description="initial weights of such a layout, one training each: new ones with a separate seed "
+        "(scratch), or the trained run's weights before its first update (rewound-init) or after its first epoch "
+        "(rewound-epoch1)",
+    )
+    from_scratch_random_draws: NonNegativeInt = Field(
+        1,
+        description="random layouts with the same number of heads, trained from the new weights of `scratch`: the "
+        "control, "
+        "one training each",
+    )
+
+    @model_validator(mode="after")
+    def _layouts_are_learned(self) -> Self:
+        known = self.penalties if "hard-concrete.all" in self.ways else ()
+        if unknown := [value for value in self.from_scratch if value not in known]:
+            raise ValueError(
+                f"from_scratch: {unknown[0]} is not a lambda of hard-concrete.all; add it to penalties, or leave it out"
+            )
+        starts = self.from_scratch_starts
+        if twice := [start for start in starts if starts.count(start) > 1]:
+            raise ValueError(f"from_scratch_starts: {twice[0]} is given twice; give it once")
+        return self
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes of the methods and of the controls, if any."""
+        return sorted({way.partition(".")[2] for way in self.ways} | ({"all"} if self.ways else set()))

@@ -1,0 +1,200 @@
+"""Learn which heads to keep in further training, or fix them; evaluate the pruned models."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.command import epoch_of, leading_columns
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.progress import followed
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.gates.settings import GateSettings
+from headroom.experiments.gates.table import GATES, PRUNED_MODELS
+from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.training.table import TRAINING
+from headroom.methods.orders import read_scores
+
+if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet, Outcome
+    from headroom.engines.head_model import HeadModel
+    from headroom.methods.continued_training import FurtherTraining
+    from headroom.methods.learned_gates import GateSource
+
+logger = logging.getLogger("headroom.experiments.gates.stage")
+
+METHODS = ("hard-concrete", "exact", "exact-straight-through")
+"""Methods that learn which heads to keep."""
+
+CONTROLS = "controls"
+FALLING = 0.01
+"""A model has not converged if its last epoch reduced the validation loss by more than this share."""
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("gates", __doc__, engine)
+    parser.add_argument(
+        "--method",
+        choices=[*METHODS, CONTROLS],
+        default="hard-concrete",
+        help="learned gates, or the controls: continued, gradient and random",
+    )
+    parser.add_argument("--scope", default="all", help="heads with gates: all, or E with the decoder frozen")
+    parser.add_argument("--seed", type=int, default=1, help="seed of noise, order of batches, dropout, random layouts")
+    parser.add_argument("--scores", help="table of the stage scores, for the control `gradient`")
+    help_ = "table of the stage training, for the convergence and the number of updates of the model"
+    parser.add_argument("--training", help=help_)
+    help_ = "sets on which pruned models are evaluated; gates as learned on the first alone"
+    parser.add_argument("--judge-on", nargs="+", default=["test", "check"], help=help_)
+    parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
+    parser.add_argument("--save", nargs="+", help="names of the models to write there; unset for all")
+    parser.add_argument("--learned", help="table of gates; unset for none")
+    parser.add_argument("--output", required=True, help="table of pruned models")
+    add_settings(parser, gates=GateSettings, pruning=MainSettings)
+    engine.add_judging(parser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train under each setting from the same trained model, and write the tables."""
+    engine, given = given_engine(build_parser, arguments)
+    from headroom.core.resamples import Resamples, resamples_beside
+    from headroom.methods.continued_training import (
+        compared,
+        continue_training,
+        signature_of,
+        updates_of,
+    )
+    from headroom.methods.learned_gates import profile_of
+
+    settings = settings_from(given, "gates", GateSettings)
+    start, before = start_of(given.training), updates_of(given.training) if given.training else None
+    sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
+    examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
+    model = engine.load(given.checkpoint)
+    heads = all_heads(model.sites, given.scope)
+    trainings = planned(given, settings, heads)
+    trained = {name: value.clone() for name, value in model.model.state_dict().items()}
+    full = [judged.judge(model) for judged in sets]
+    batches = engine.batches(model, examples, settings.batch_examples)
+    about = signature_of(settings, given.seed)
+    rows: list[dict[str, Any]] = []
+    gates: list[dict[str, Any]] = []
+    resamples = Resamples()
+    for training in followed(trainings, "gates", "trainings"):
+        source = training.source
+        model.model.load_state_dict(trained)
+        learned: dict[str, Outcome] = {}
+        when_learned = partial(judge_learned, model, sets[0], source, heads, learned)
+        way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
+        continue_training(model, batches=batches, source=source, when_learned=when_learned, **way)
+        removed = profile_of(source.kept(), heads)
+        log_result(training, len(heads) - len(removed), len(heads), start)
+        named = {"method": training.method, "scope": given.scope, "setting": training.setting}
+        leading = leading_columns(given) | named
+        state = leading | {
+            "draw": training.draw,
+            "kept": len(heads) - len(removed),
+            "heads": len(heads),
+            "undecided": "" if source.soft() is None else source.undecided(),
+            "start": start,
+            "removed": format_profile(removed),
+            "updates": settings.weight_updates,
+            "gate_updates": settings.gate_updates if source.parameters() else 0,
+            "total_updates": "" if before is None else before + settings.weight_updates,
+        }
+        judged = [(form, sets[0], full[0], outcome) for form, outcome in learned.items()]
+        with model.gates.masked(removed):
+            judged += [("hard", one, whole, one.judge(model)) for one, whole in zip(sets, full)]
+        for form, one, whole, outcome in judged:
+            rows += [state | {"gates": form} | row for row in compared(one, whole, outcome, about, resamples)]
+        for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
+            found = dict(zip(("score", "p_closed", "p_open"), values))
+            gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
+        if given.models and training.name in (given.save or [training.name]):
+            fresh = engine.load(given.checkpoint)
+            save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
+    PRUNED_MODELS.write(given.output, rows)
+    resamples.write(resamples_beside(given.output))
+    if given.learned:
+        GATES.write(given.learned, gates)
+
+
+def start_of(path: str | None) -> str:
+    """Return whether a model had converged by its training's table: `converged`, `falling`, or `unknown` without."""
+    if path is None:
+        return "unknown"
+    table = TRAINING.read(path)
+    mine = table[table["measure"] == "valid_loss"]
+    losses = [float(value) for _, value in sorted(zip(mine["epoch"], mine["value"]))]
+    if len(losses) < 2:
+        return "falling"  # convergence cannot be assessed after one epoch
+    return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"
+
+
+def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[Head]) -> list[FurtherTraining]:
+    """Return the further trainings of a method.
+
+    Raises:
+        HeadroomError: If the control `gradient` has no scores.
+    """
+    from headroom.methods.continued_training import controls, learned
+
+    if given.method != CONTROLS:
+        return list(learned(given.method, settings, len(heads), given.seed))
+    if given.scores is None:
+        raise HeadroomError("--scores: missing; give the table of the stage scores for the control `gradient`")
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    return list(controls(settings, heads, scores, given.seed))
+
+
+def log_result(training: FurtherTraining, kept: int, heads: int, start: str) -> None:
+    """Log the result, with warnings if gates or model have not converged."""
+    logger.info("%s %g: %d of %d heads kept", training.method, training.setting, kept, heads)
+    if undecided := training.source.undecided():
+        logger.warning(
+            "%d gates are neither 0 nor 1; raise gates.gate_updates or gates.gate_learning_rate",
+            undecided,
+        )
+    if start == "falling":
+        logger.warning("the model had not converged when its training ended; start gates from a converged model")
+
+
+def judge_learned(
+    model: HeadModel, judged: EvaluationSet, source: GateSource, heads: Sequence[Head], found: dict[str, Outcome]
+) -> None:
+    """Judge a model under gates as learned, if they can be between 0 and 1, and made 0 or 1; adds the outcomes."""
+    from headroom.methods.learned_gates import by_site
+
+    soft = source.soft()
+    for form, values in {"soft": soft, "hardened": source.kept()}.items() if soft is not None else ():
+        model.gates.set(by_site(values.to(model.device), heads, model.sites))
+        found[form] = judged.judge(model)
+        model.gates.clear()
+
+
+def save(fresh: HeadModel, trained: HeadModel, removed: frozenset[Head], place: Path) -> None:
+    """Write a model without its removed heads, and their names in `profile.txt` in the same directory.
+
+    Args:
+        fresh: The model before further training, which is sliced here.
+        trained: The model with the weights to save, all heads in place.
+        removed: The removed heads.
+        place: The directory of the model.
+    """
+    fresh.model.load_state_dict(trained.model.state_dict())
+    fresh.remove(removed)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh.save(place)
+    write_lines(place.parent / "profile.txt", [format_profile(removed)])

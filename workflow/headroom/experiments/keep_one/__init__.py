@@ -1,0 +1,1 @@
+"""Keeping one head per site."""

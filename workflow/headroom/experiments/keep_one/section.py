@@ -1,0 +1,105 @@
+"""One head per site: every site in turn keeps only its best head, chosen on the same or on other data."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import MINUS, MISSING
+from headroom.core.heads import KINDS
+from headroom.experiments.ablation.claims import SCREENING
+from headroom.experiments.keep_one.claims import corrected
+from headroom.figures import panels
+from headroom.figures.effects import LOOKS, in_percent, paper_scale, percent_label
+from headroom.figures.panels import mark_sample
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Key, Section, Table
+from headroom.figures.views import PUBLISHED, lacking, lead, panels_of, views_with
+from headroom.study.selection import chosen_heads, heads_of, main_run, main_set, rows_where
+from headroom.study.tables import StudyTables, kind_of
+
+TITLE = "Keeping one head per site"
+OTHER = "choose"
+
+Values = Mapping[str, Mapping[str, Sequence[str]]]
+"""Values of the paper by kind of task, kind of attention and layer, as they are written there."""
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about sites that keep a single head."""
+    views = views_with(study, "keep_one")
+    other = {task: rows for task, view in views.items() if len(rows := sites(view, OTHER))}
+    if not other:
+        return Section("keep_one", TITLE, missing=str(words("keep_one", "missing")))
+    same = [sites(views[task], main_set(views[task].keep_one)) for task in other]
+    first, second = (
+        " and ".join(sorted(set(names))) for names in zip(*PUBLISHED["keep_one_tables"].values(), strict=True)
+    )
+    tables = (
+        _table(pandas.concat(other.values()), "other", PUBLISHED["keep_one_other"], second, study),
+        _table(pandas.concat(same), "same", PUBLISHED["keep_one_same"], first, study),
+    )
+    main = {task: rows_where(rows, run=main_run(rows, views[task])) for task, rows in other.items()}
+    folds = (Fold("All sites, and the paper’s tables", tables=tables, text=words("keep_one", "method")),)
+    return Section(
+        "keep_one", TITLE, _figure(study, main), folds, lacking(study, {task: views[task] for task in other})
+    )
+
+
+def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
+    """Return the best head of every site and run, chosen on a set, with `p_holm` corrected over the sites of its run.
+
+    Columns `site` and `task` are added, e.g. E3.
+    """
+    rows = chosen_heads(view.keep_one, chosen_on)
+    made = [corrected(own) for run in view.runs if len(own := rows_where(rows, run=run))]
+    rows = pandas.concat(made) if made else rows
+    return rows.assign(task=view.task, site=[f"{head.kind}{head.layer}" for head in heads_of(rows)])
+
+
+def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
+    frame = pandas.concat(_beside_paper(rows, task) for task, rows in main.items())
+    limits = panels.shared_limits(frame, "delta", "low", "high")
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        name, across = f"keep-one-{task}", ("delta", percent_label(task, main[task]["set"].iloc[0]))
+        marks = {"row": "site", "hue": "by", "hollow": "hollow"}
+        return panels.dots(own, LOOKS, name, across, **marks, reference=0.0, limits=limits)
+
+    key = (
+        panels.key(LOOKS["here"], "here, 95 % interval"),
+        panels.key(LOOKS["paper"], "paper", line=False),
+        Key(mark_sample("ring"), "not significant"),
+    )
+    return Figure("keep_one", panels_of(study, frame, draw), *texts("keep_one"), key, frame)
+
+
+def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
+    """Return the sites of one run in % of the score, and the paper's of the same kinds of attention."""
+    shown = ["task", "run", "kind", "layer", "site", "head", "set", "delta", "low", "high"]
+    ours = in_percent(rows)[shown].assign(by="here", hollow=~(rows["p_holm"] < LEVEL))
+    size = 100 / paper_scale(kind_of(task))
+    theirs = [
+        (kind, layer, size * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
+        for kind in set(rows["kind"])
+        for layer, text in enumerate(PUBLISHED["keep_one_other"][kind_of(task)].get(kind, ()), start=1)
+    ]
+    paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
+    paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    both = pandas.concat([ours, paper]).sort_values(["kind", "layer"], key=lambda own: own.map(order).fillna(own))
+    return both.astype({"hollow": bool})
+
+
+def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:
+    """Return the best heads of all sites and runs, and the paper's changes of the same sites."""
+    theirs = [values[kind_of(task)].get(kind, ()) for task, kind in rows[["task", "kind"]].itertuples(index=False)]
+    written = [
+        own[layer - 1] if layer <= len(own) else MISSING for own, layer in zip(theirs, rows["layer"], strict=True)
+    ]
+    columns = lead(study) + ["run"] * (rows["run"].nunique() > len(study.tasks))
+    columns += ["site", "metric", "head", "delta ~", "p", "p_holm", "paper"]
+    note = words("keep_one", "note", level=f"{SCREENING:g}")
+    headings = {"head": f"best head on {data} data", "paper": f"paper, {paper}"}
+    return Table(f"keep-one-{data}-data", rows.assign(paper=written), columns, headings, note)

@@ -1,0 +1,1 @@
+"""Parameters of heads, sites and model."""

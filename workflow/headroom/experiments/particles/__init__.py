@@ -1,0 +1,1 @@
+"""Heads as particles: norms, kernels, directions of repulsion."""

@@ -1,0 +1,1 @@
+"""Accuracy per phenomenon, with and without heads."""

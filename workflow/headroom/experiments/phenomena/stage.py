@@ -1,0 +1,91 @@
+"""Measure accuracy per phenomenon: of a model, without its encoder heads, and without the heads of each relation."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.command import leading_columns
+from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.interventions import Intervention
+from headroom.core.table import signature
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.phenomena.settings import PhenomenaSettings
+from headroom.experiments.phenomena.table import PHENOMENA
+from headroom.experiments.roles.table import ROLES
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    import pandas
+
+logger = logging.getLogger("headroom.experiments.phenomena.stage")
+
+RANDOM_DRAWS = 5
+"""Draws of as many other encoder heads as each relation has, as for the random orders of curves."""
+ENCODER = "encoder"
+"""The group of all encoder heads."""
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("phenomena", __doc__, engine)
+    parser.add_argument("--set", default="test", help="evaluation set")
+    parser.add_argument("--cases", type=Path, required=True, help="table of the words that test phenomena")
+    parser.add_argument("--roles", type=Path, required=True, help="table of roles")
+    parser.add_argument("--output", required=True, help="table of accuracies")
+    add_settings(parser, phenomena=PhenomenaSettings)
+    add_settings(parser, sampling=SamplingSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judge the cases under every removal, and write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    if given.engine != "fairseq":
+        raise HeadroomError(f"--engine {given.engine}: has no phenomena; give a translation model")
+    from headroom.experiments.phenomena.forced_choice import ForcedChoices, compared, random_groups, read_cases
+
+    settings = settings_from(given, "phenomena", PhenomenaSettings)
+    resamples = settings_from(given, "sampling", SamplingSettings).resamples
+    text: Any = engine.examples(given.set, settings.examples)
+    cases = read_cases(given.cases, len(text))
+    roles = ROLES.read(given.roles)
+    model: Any = engine.load(given.checkpoint)
+    choices = ForcedChoices(model, text, cases)
+    full = choices.correct()
+    about = signature(set=given.set, sentences=len(text), resamples=resamples, forcing="teacher", score="contrast")
+    rows: list[dict[str, Any]] = []
+    for group, heads in groups(model.sites, roles).items():
+        own = choices.correct(Intervention(heads))
+        others = random_groups(model.sites, heads, RANDOM_DRAWS, group) if group != ENCODER else []
+        drawn = [choices.correct(Intervention(other)) for other in others]
+        leading = leading_columns(given) | {"set": given.set, "group": group, "removed": format_profile(heads)}
+        found = compared(cases, len(text), full=full, own=own, drawn=drawn, resamples=resamples)
+        rows += [leading | row | {"signature": about} for row in found]
+        logger.info("without %d heads (%s), and %d draws", len(heads), group, len(drawn))
+    PHENOMENA.write(given.output, rows)
+
+
+def groups(sites: Sequence[Site], roles: pandas.DataFrame) -> Mapping[str, frozenset[Head]]:
+    """Return the heads that are removed together, by name: those of the encoder, and those of each relation.
+
+    Args:
+        sites: The model's sites.
+        roles: Rows of the table `roles` of the model.
+    """
+    return {ENCODER: frozenset(all_heads(sites, "E")), **dict(_of_relations(roles))}
+
+
+def _of_relations(roles: pandas.DataFrame) -> Iterator[tuple[str, frozenset[Head]]]:
+    """Yield relations and the heads with a role for them, in either direction, of the trained model on gold trees."""
+    gold = roles[(roles["role"] == "syntactic") & (roles["trees"] == "gold") & (roles["model"] == "trained")]
+    relations = gold["target"].str.rpartition(":")[0] if len(gold) else gold["target"]
+    for relation, rows in gold.groupby(relations, sort=True):
+        names = zip(rows["kind"], rows["layer"], rows["head"])
+        yield str(relation), frozenset(Head(kind, int(layer), int(head)) for kind, layer, head in names)

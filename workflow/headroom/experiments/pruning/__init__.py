@@ -1,0 +1,1 @@
+"""Removing more and more heads, by several orders and their controls."""

@@ -1,0 +1,135 @@
+"""Pruning curves: heads removed in steps, by several orders, of all kinds, and of one kind or layer alone."""
+
+import pandas
+
+from headroom.core.formatting import listing
+from headroom.core.heads import KINDS
+from headroom.figures import curves, palette, panels
+from headroom.figures.curves import ABLATION, MAIN, RANDOM
+from headroom.figures.names import heading, run_name
+from headroom.figures.palette import Colour, arm_colour
+from headroom.figures.panels import Look
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Panel, Section, Table
+from headroom.figures.views import label, lacking, views_with
+from headroom.study.selection import rows_where
+from headroom.study.tables import StudyTables, arm_of, kind_of
+
+TITLE = "Pruning curves"
+_FURTHER = [(dash, marker) for marker in "s^Dvx" for dash in ("dashed", "dashdot", "dotted")]
+"""The looks of further orders."""
+
+STEPS = (25, 50, 75, 100)
+NEAR = 7
+"""Shares of a layer's heads (%) that are shown, and how near to one a step has to be."""
+
+_ANY_KIND = curves.looks(palette.SOFT)
+"""The looks in the key: kinds have the same, each in its colour."""
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about removing more and more heads."""
+    views = views_with(study, "pruning")
+    if not views:
+        return Section("pruning", TITLE, missing=words("pruning", "missing"))
+    rows = pandas.concat([curves.of_task(view) for view in views.values()], ignore_index=True)
+    alone = (kinds(rows), layers(rows, study))
+    together = rows_where(rows, scope="all")
+    figure, folds = None, []
+    if len(together):
+        colour = arm_colour(arm_of(together["run"].iloc[0]), study.arm_names)
+        figure = _figure(together, colour)
+        folds = [_steps(together), _orders(together, colour, study)]
+    shown = tuple(fold for fold in (*folds, *alone) if fold)
+    return Section("pruning", TITLE, figure, shown, lacking(study, views))
+
+
+def _figure(rows: pandas.DataFrame, colour: Colour) -> Figure:
+    frame = pandas.concat([rows, *(curves.paper_rows(task) for task in rows["task"].unique())])
+    looks, limits, drawn = curves.looks(colour), curves.limits(frame), []
+    for task, own in frame.groupby("task", sort=False):
+        panel = curves.panel(own, looks, f"curves-{task}", limits)
+        title = f"{heading(str(task))} (paper: {curves.drawn_data(str(task))})"
+        drawn.append(Panel(panel, title, task=str(task)))
+    return Figure("curves", tuple(drawn), *texts("pruning"), curves.keys(looks, frame), frame)
+
+
+def _steps(rows: pandas.DataFrame) -> Fold:
+    """Return every step of every order with the paper's curves, a table per task."""
+    made = []
+    for task, own in rows.groupby("task", sort=False):
+        wide = curves.by_step(own)
+        paper = curves.paper_curves(str(task))
+        theirs = {
+            f"{line} ({data})": curves.at_tenths(kept, list(wide["share"])) for (line, data), kept in paper.items()
+        }
+        others = [line for line in wide.columns[2:] if line != MAIN]
+        names = {MAIN: curves.main_name(own), "calibration": "calibration error (%)"}
+        wide = wide.assign(calibration=wide["heads_removed"].map(curves.calibration_by_step(own)))
+        calibration = ["calibration"] if wide["calibration"].notna().any() else []
+        columns = ["task", "share", MAIN, *calibration, *theirs, *others]
+        made.append(Table(f"curves-{task}", wide.assign(task=task, **theirs), columns, names, decimals=1))
+    text = words("pruning", "method", runs=listing(dict.fromkeys(map(run_name, rows["run"]))))
+    return Fold("every step of every order, and the paper’s", tables=tuple(made), text=text)
+
+
+def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold | None:
+    """Return the curves of further orders: ways of using the gradient and its reverse, and other criteria."""
+    others = [line for line in dict.fromkeys(rows["line"]) if line not in (MAIN, ABLATION, RANDOM)]
+    further = {line: Look(colour, *look) for line, look in zip(others, _FURTHER, strict=False)}
+    by_gradient = [line for line in further if line.startswith(("gradient", "reverse"))]
+    looks, limits = further | {MAIN: Look(colour, "", "o")}, curves.limits(rows)
+    drawn = []
+    criteria = [line for line in further if line not in by_gradient]
+    for what, lines in (("gradients", by_gradient), ("criteria", criteria)):
+        for task, own in rows[rows["line"].isin([*lines, MAIN, RANDOM])].groupby("task", sort=False):
+            if set(lines) & set(own["line"]):
+                bare = own.assign(low=own["low"].where(own["line"] == MAIN))
+                panel = curves.panel(bare, looks, f"{what}-{task}", limits)
+                drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
+    if not drawn:
+        return None
+    figure = Figure("curves_orders", tuple(drawn), *texts("pruning", "orders"), curves.keys(looks, rows))
+    return Fold("other criteria and controls", figure)
+
+
+def kinds(rows: pandas.DataFrame) -> Fold | None:
+    """Return translation's curves of each kind of attention alone with the paper's; None if there are none."""
+    own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(kind_of) == "translation")]
+    if own.empty:
+        return None
+    drawn, made, limits = [], [], curves.limits(own)
+    frame = pandas.concat([own, *(curves.paper_kind_rows(kind) for kind in own["scope"].unique())])
+    for kind in (kind for kind in KINDS if kind in set(own["scope"])):
+        shown, looks = rows_where(frame, scope=kind), curves.looks(palette.KIND_COLOURS[kind])
+        panel = curves.panel(shown, looks, f"curves-{kind}", limits)
+        drawn.append(Panel(panel, f"{kind} {palette.KIND_NAMES[kind]}", task=shown["task"].iloc[0]))
+        wide = curves.by_step(rows_where(own, scope=kind, line=MAIN)).rename(columns={MAIN: "kept"})
+        theirs = curves.paper_kind_rows(kind)["kept"]
+        made.append(wide.assign(kind=kind, paper=curves.at_tenths(list(theirs), list(wide["share"]))))
+    headings = {"paper": "paper (% of the full model)"}
+    columns = ["kind", "share", "kept", "paper"]
+    table = Table("curves-by-kind", pandas.concat(made), columns, headings, decimals=1)
+    keys = curves.keys(_ANY_KIND, frame)
+    figure = Figure("curves_by_kind", tuple(drawn), *texts("pruning", "kinds"), keys, frame)
+    return Fold("each kind of attention alone", figure, (table,))
+
+
+def layers(rows: pandas.DataFrame, study: StudyTables) -> Fold | None:
+    """Return what is lost without heads of one layer alone, a matrix per kind; None if that was not run."""
+    own = rows[rows["scope"].str.fullmatch("[EAD][1-9][0-9]*") & (rows["line"] == MAIN) & rows["kept"].notna()]
+    steps = [own[(own["share"] - step).abs() < NEAR].assign(step=f"{step} %") for step in STEPS]
+    near = pandas.concat(steps)
+    near = near.assign(lost=near["kept"] - 100)
+    drawn = []
+    for place, part in near.groupby(["task", near["scope"].str[0]], sort=False):
+        task, kind = map(str, place)
+        values = part.pivot_table(index="scope", columns="step", values="lost", sort=False)
+        colour = palette.KIND_COLOURS[kind]
+        name = f"layers-{task}-{kind}"
+        panel = panels.matrix(values, name=name, colour=colour, negative=colour, limit=100.0, decimals=0)
+        drawn.append(Panel(panel, label(study, task, palette.KIND_NAMES[kind]), task=task))
+    if not drawn:
+        return None
+    figure = Figure("curves_by_layer", tuple(drawn), *texts("pruning", "layers"), frame=own)
+    return Fold("each layer alone", figure)

@@ -1,0 +1,1 @@
+"""Agreement of criteria on the ranks of heads."""

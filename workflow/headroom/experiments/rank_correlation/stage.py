@@ -1,0 +1,190 @@
+"""Rank correlations between the criteria of one run, with noise ceilings.
+
+Noise ceiling: no correlation of two noisy scores is expected above sqrt(r_1 r_2), with r the reliability of each. It is
+estimated from scores on two halves of the examples, whose correlation r_half is that of half a set; of the whole set it
+is 2 r_half / (1 + r_half) (Spearman-Brown). Criteria without scores on halves have none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from headroom.core import ranks
+from headroom.core.command import add_run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import Head
+from headroom.core.statistics import SEED
+from headroom.core.table import signature
+from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.rank_correlation.table import RANK_CORRELATION
+from headroom.experiments.scores.table import SCORES_HALVES
+from headroom.methods.criteria import criteria, criterion
+from headroom.methods.orders import by_head
+
+if TYPE_CHECKING:
+    import pandas
+
+STATISTIC = "spearman"
+ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
+"""Experiments whose tables have scores, in the order of the table to write; others come after them."""
+
+
+class Scored(NamedTuple):
+    """The heads of a run by one criterion."""
+
+    name: str
+    scores: Mapping[Head, float]
+    halves: tuple[Mapping[Head, float], Mapping[Head, float]] | None
+    """Scores on the two halves of the examples, if they are known."""
+    signature: str
+    source: str
+    """The file of the scores."""
+    place: tuple[str, int]
+    """Their run and epoch."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("rank_correlation", __doc__)
+    add_run(parser)
+    add_settings(parser, pruning=MainSettings)
+    for table, names in compared_by_table().items():
+        flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
+        parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
+    help_ = "tables of scores on halves, of the stages scores and ablation"
+    parser.add_argument("--halves", type=Path, nargs="*", default=[], help=help_)
+    parser.add_argument("--output", required=True, type=Path, help="output table")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the tables of one run and write the correlations of their criteria."""
+    given = build_parser().parse_args(arguments)
+    found = read_criteria(given)
+    named = {"study": given.study, "run": given.run}
+    RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(found)])
+
+
+def read_criteria(given: argparse.Namespace) -> list[Scored]:
+    """Return the criteria of all tables given, in the order of the table to write.
+
+    Raises:
+        HeadroomError: If a table cannot be read, is of several runs, or has no score by an expected criterion.
+    """
+    main = settings_from(given, "pruning", MainSettings).main
+    found = [
+        scored
+        for table, names in compared_by_table(main).items()
+        for path in getattr(given, table)
+        for scored in _scored_in(path, names)
+    ]
+    halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
+    return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
+
+
+def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
+    """Yield the agreement of every pair of criteria over all heads, the heads of each kind and of each site.
+
+    Raises:
+        HeadroomError: If there are fewer than two criteria, or they are of different runs or heads.
+    """
+    if len(found) < 2:
+        raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
+    _check_same(found)
+    heads = sorted(found[0].scores)
+    sites = {head: f"{head.kind}{head.layer}" for head in heads}
+    for scope in dict.fromkeys(["all", *(head.kind for head in heads), *sites.values()]):
+        chosen = [head for head in heads if scope in ("all", head.kind, sites[head])]
+        for first, second in itertools.combinations(found, 2):
+            if len(chosen) >= ranks.FEWEST_HEADS:
+                yield {"epoch": found[0].place[1], "scope": scope} | _row(first, second, chosen)
+
+
+def reliability(scored: Scored, heads: Sequence[Head]) -> float:
+    """Return the reliability of a criterion's ranks of heads on other examples, 0 to 1; NaN if unknown."""
+    if scored.halves is None:
+        return math.nan
+    return ranks.reliability(*(_values(scores, heads) for scores in scored.halves))
+
+
+def _row(first: Scored, second: Scored, heads: Sequence[Head]) -> dict[str, Any]:
+    found = ranks.correlation(STATISTIC, _values(first.scores, heads), _values(second.scores, heads))
+    ceiling = math.sqrt(reliability(first, heads) * reliability(second, heads))
+    made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED)
+    pair = {"first": first.name, "second": second.name, "statistic": STATISTIC}
+    about = "|".join([*_marked("a", first), *_marked("b", second), made])
+    return pair | found._asdict() | {"ceiling": ceiling, "heads": len(heads), "signature": about}
+
+
+def _values(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndarray:
+    return numpy.array([scores[head] for head in heads])
+
+
+def _marked(mark: str, scored: Scored) -> list[str]:
+    return [f"{mark}-{part}" for part in scored.signature.split("|")]
+
+
+def _check_same(found: Sequence[Scored]) -> None:
+    first = found[0]
+    for other in found[1:]:
+        if other.place != first.place:
+            places = (f"{one.source}: of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
+            raise HeadroomError(f"{', '.join(places)}; give tables of one run and epoch")
+        if odd := sorted(set(first.scores) ^ set(other.scores)):
+            has, lacks = (first, other) if odd[0] in first.scores else (other, first)
+            raise HeadroomError(
+                f"{lacks.source}: no score of head {odd[0]} by {lacks.name}, but {has.source} has one by {has.name}; "
+                "give tables of one model"
+            )
+
+
+def compared_by_table(main: str = "") -> dict[str, list[str]]:
+    """Return the compared criteria by the experiment whose table contains their scores, the main one first."""
+    compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
+    named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
+    return {table: [name for name in compared if criterion(name).table == table] for table in named}
+
+
+def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
+    """Yield the heads by each criterion of a table; gates exist for some methods and heads only."""
+    for name in names:
+        rows = criterion(name).read(path)
+        if rows.empty and criterion(name).needs == "training":
+            continue
+        yield _scored(name, rows[rows["epoch"] == rows["epoch"].max()], path)
+
+
+def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
+    """Return, by criterion, the scores on the two halves of the examples."""
+    table = SCORES_HALVES.read(path)
+    if table.empty:
+        raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
+    table = table[table["epoch"] == table["epoch"].max()]
+    return {str(name): _both(rows) for name, rows in table.groupby("criterion", sort=False)}
+
+
+def _both(rows: pandas.DataFrame) -> tuple[dict[Head, float], dict[Head, float]]:
+    first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
+    return by_head(first, first["value"]), by_head(second, second["value"])
+
+
+def _scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
+    rows, halves = found[found["half"] == "all"], _both(found)
+    if rows.empty:
+        raise HeadroomError(f"{path}: no score by {name}; rerun the job that writes it")
+    places = sorted(set(zip(rows["run"], rows["epoch"])))
+    if len(places) > 1:
+        raise HeadroomError(f"{path}: scores of several runs or epochs, e.g. {places[0]} and {places[1]}; give one")
+    scores = by_head(rows, rows["value"])
+    if len(scores) < len(rows):
+        raise HeadroomError(f"{path}: a head has several scores by {name}; rerun the job that writes it")
+    known = halves if set(halves[0]) == set(halves[1]) == set(scores) else None
+    return Scored(name, scores, known, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))

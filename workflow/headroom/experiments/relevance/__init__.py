@@ -1,0 +1,1 @@
+"""Relevance of heads by layer-wise relevance propagation."""

@@ -1,0 +1,1 @@
+"""Real removal of heads, checked against masking."""

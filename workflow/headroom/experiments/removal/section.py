@@ -1,0 +1,80 @@
+"""Real removal: what heads take of the parameters, and the checks that sliced models compute what masked ones do."""
+
+import pandas
+from markupsafe import Markup
+
+from headroom.core.formatting import plural
+from headroom.experiments.removal.claims import parameter_shares
+from headroom.figures import palette, panels
+from headroom.figures.panels import Look
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Section, Table
+from headroom.figures.views import PUBLISHED, lacking, panels_of, views_with
+from headroom.study.selection import last_epochs, main_run, rows_where
+from headroom.study.tables import StudyTables, arm_of, kind_of
+
+TITLE = "Removing heads for real"
+ATTENTION = "attention / model"
+HERE, PAPER = "here", "paper"
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about parameters and sliced checkpoints."""
+    views = views_with(study, "removal")
+    if not views:
+        return Section("removal", TITLE, missing=words("removal", "missing"))
+    sliced = pandas.concat([_checks(view) for view in views.values()], ignore_index=True)
+    known = {task: view for task, view in views.items() if view.has("parameters")}
+    sites = pandas.concat([_sites(view) for view in known.values()]) if known else pandas.DataFrame()
+    columns = ["task", "run", "heads_removed", "identical_outputs", "examples", "largest_logit_difference"]
+    columns += ["parameters_full", "parameters_sliced", "saved"]
+    table = Table("removal", sliced, columns)
+    folds = [Fold("sliced against masked models", tables=(table,), text=words("removal", "method"))]
+    if len(sites):
+        columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
+        folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
+    return Section("removal", TITLE, _figure(sliced, sites, study), tuple(folds), lacking(study, views))
+
+
+def _checks(view: StudyTables) -> pandas.DataFrame:
+    """Return a row per sliced model of one task, a column per check."""
+    keys = ["run", "heads_removed", "removed"]
+    rows = last_epochs(view.removal)
+    wide = rows.pivot_table(index=keys, columns="check", values="value", sort=False).reset_index()
+    checks = ["identical_outputs", "examples", "largest_logit_difference", "parameters_full", "parameters_sliced"]
+    wide = wide.reindex(columns=[*keys, *checks])
+    return wide.assign(task=view.task, saved=1 - wide["parameters_sliced"] / wide["parameters_full"])
+
+
+def _sites(view: StudyTables) -> pandas.DataFrame:
+    """Return the attention sites of the run of one task shown first, with their shares of the parameters."""
+    rows = parameter_shares(rows_where(view.parameters, run=main_run(view.parameters, view)))
+    site = [f"{kind}{layer:.0f}" for kind, layer in rows[["kind", "layer"]].to_numpy()]
+    return rows.assign(task=view.task, site=site, site_share=rows["attention_parameters"] / rows["model_parameters"])
+
+
+def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTables) -> Figure:
+    rows = pandas.concat(_shares(str(task), own, sites) for task, own in sliced.groupby("task", sort=False))
+    colour = palette.arm_colour(arm_of(sliced["run"].iloc[0]), study.arm_names)
+    looks = {HERE: Look(colour, "", "o"), PAPER: Look(palette.INK, "", "D")}
+    across, limits = ("value", "parameters (%)"), (0.0, 1.08 * rows["value"].max())
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.dots(own, looks, f"removal-{task}", across, row="share", hue="source", limits=limits)
+
+    keys = tuple(panels.key(look, name, line=False) for name, look in looks.items())
+    return Figure("removal", panels_of(study, rows, draw), *texts("removal"), keys, rows)
+
+
+def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:
+    """Return shares of parameters (%) of one task, ours and the paper's."""
+    found = []
+    own = rows_where(sites, task=task) if len(sites) else sites
+    if len(own):
+        found += [(ATTENTION, HERE, 100 * own["model_share"].iloc[0]), (ATTENTION, PAPER, 100 / 3)]
+    for _, row in sliced.drop_duplicates("heads_removed").dropna(subset="saved").iterrows():
+        found.append((f"{plural(int(row['heads_removed']), 'head')} / model", HERE, 100 * row["saved"]))
+    for kind, part in own.groupby("kind", sort=False) if len(own) else ():
+        name = f"a head / site ({kind})"
+        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, PUBLISHED["head_share"][kind_of(task)])]
+    return pandas.DataFrame(found, columns=["share", "source", "value"]).assign(task=task)

@@ -1,0 +1,119 @@
+"""Slice heads out of a checkpoint, if configured with a repair, save, reload, and check against the masked model."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headroom.core.command import epoch_of, leading_columns
+from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import Head, all_heads, format_profile, parse_profile
+from headroom.core.interventions import Intervention
+from headroom.core.table import signature
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.removal.settings import RemovalSettings
+from headroom.experiments.removal.table import REMOVAL
+from headroom.methods.orders import least_important_first, read_scores, removed_first
+
+if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet, Outcome
+    from headroom.engines.gates import Replacements
+    from headroom.engines.head_model import HeadModel
+
+logger = logging.getLogger("headroom.experiments.removal.stage")
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("removal", __doc__, engine)
+    parser.add_argument("--scores", help="table of the stage scores, which determines the order")
+    parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
+    parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
+    parser.add_argument("--sliced", required=True, help="output path of the sliced checkpoint")
+    parser.add_argument("--output", required=True, help="table of checks")
+    add_settings(parser, removal=RemovalSettings, pruning=MainSettings)
+    engine.add_judging(parser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Slice, save, reload, compare, write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    import torch
+
+    from headroom.methods.repair import CALIBRATION_SET, calibrated_on
+
+    settings = settings_from(given, "removal", RemovalSettings)
+    judged = engine.judged_set(given.set)
+    full = engine.load(given.checkpoint)
+    intervention = Intervention(chosen_heads(given, full, settings.share), repair=settings.repair)
+    replacements = None if settings.repair == "none" else calibrated_on(engine, full)
+    sliced = engine.load(given.checkpoint)
+    sliced.realise(intervention, replacements)
+    sliced.save(given.sliced)
+    checks = compare(full, intervention, engine.load(given.sliced), judged, replacements)
+    logger.info("removed %d heads; outputs identical: %s", len(intervention.removed), bool(checks["identical_outputs"]))
+    repair = {} if replacements is None else {"repair": settings.repair, "calibration": CALIBRATION_SET}
+    gone = {"heads_removed": len(intervention.removed), "removed": format_profile(intervention.removed)}
+    gone |= {"signature": signature(set=given.set, torch=torch.__version__, **repair)}
+    rows = [leading_columns(given) | gone | {"check": name, "value": value} for name, value in checks.items()]
+    REMOVAL.write(given.output, rows)
+
+
+def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> frozenset[Head]:
+    """Return the named heads, or the least important share of all by the score table.
+
+    Raises:
+        HeadroomError: If neither heads nor a table is given, or a head does not exist.
+    """
+    if given.heads is not None:
+        return parse_profile(given.heads, model.sites)
+    if given.scores is None:
+        raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    heads = all_heads(model.sites)
+    return removed_first(least_important_first(scores, heads), round(share * len(heads)))
+
+
+def compare(
+    full: HeadModel,
+    intervention: Intervention,
+    sliced: HeadModel,
+    judged: EvaluationSet,
+    replacements: Replacements | None = None,
+) -> dict[str, float]:
+    """Return the checks: masked and sliced model on the same examples, their sizes; with a repair also its effect."""
+    import torch
+
+    with torch.inference_mode():
+        batches = judged.batches(full)
+        with full.gates.applied(intervention, replacements):
+            masked = judged.judge(full)
+            largest = max(float((full.logits(batch) - sliced.logits(batch)).abs().max()) for batch in batches)
+        found = judged.judge(sliced)
+        losses = {} if replacements is None else losses_around(full, intervention, found, judged)
+    return {
+        "identical_outputs": float(masked.answers == found.answers),
+        "differing_outputs": float(sum(a != b for a, b in zip(masked.answers, found.answers))),
+        "largest_logit_difference": largest,
+        "parameters_full": float(sum(parameter.numel() for parameter in full.model.parameters())),
+        "parameters_sliced": float(sum(parameter.numel() for parameter in sliced.model.parameters())),
+        "examples": float(len(masked.answers)),
+        **losses,
+    }
+
+
+def losses_around(
+    full: HeadModel, intervention: Intervention, repaired: Outcome, judged: EvaluationSet
+) -> dict[str, float]:
+    """Return the losses of the full model, without the heads, and without them but repaired."""
+    with full.gates.masked(intervention.removed):
+        without = judged.judge(full)
+    named = {"loss_full": judged.judge(full), "loss_unrepaired": without, "loss_repaired": repaired}
+    return {name: outcome.scores["loss"] for name, outcome in named.items()}

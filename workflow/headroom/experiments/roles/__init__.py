@@ -1,0 +1,1 @@
+"""Roles of heads by where they point."""

@@ -1,0 +1,304 @@
+"""What heads do: the best head of every syntactic relation, roles, confidence, relevance, and attention maps."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.entries import threshold
+from headroom.core.formatting import MISSING, number
+from headroom.core.heads import Head
+from headroom.experiments.attention_maps import section as attention_map
+from headroom.experiments.attention_stats.claims import rare_heads
+from headroom.experiments.relevance.claims import over_uniform
+from headroom.experiments.roles.claims import (
+    HEAD,
+    ROLES,
+    SHUFFLED,
+    TRAINED,
+    UNTRAINED,
+    confidence,
+    held,
+    in_order,
+    main_roles,
+    relations_of,
+)
+from headroom.experiments.roles.names import letter_keys, letters, target_name, target_words
+from headroom.figures import palette, panels
+from headroom.figures.atlas import Mark, draw_atlases
+from headroom.figures.names import folded_runs, run_name
+from headroom.figures.panels import Look, mark_sample
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
+from headroom.figures.views import PUBLISHED, label, lead, panels_of
+from headroom.study.selection import heads_of, last_epochs, rows_where
+from headroom.study.tables import StudyTables, task_of
+
+RELATIONS = PUBLISHED["relations"]
+LANGUAGES = PUBLISHED["languages"]
+TITLE = "What heads do"
+NEAR = ("-3", "-2", "-1", "0", "+1", "+2", "+3")
+"""Relative positions of the table of positions."""
+
+BEST, CONTROL, PAPER = "best head", "controls", "paper"
+LOOKS = {
+    BEST: Look(palette.KIND_COLOURS["E"], marker="o"),
+    CONTROL: Look(palette.CONTROL, marker="s"),
+    PAPER: Look(palette.INK, marker="D"),
+}
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about roles."""
+    views = {task: (view, run) for task in study.tasks if (run := main_run(view := study.of_task(task)))}
+    several = len(study.tasks) > 1
+    maps = [page for task in study.tasks for page in attention_map.pages(study.of_task(task), several=several)]
+    if not views and not maps:
+        return Section("roles", TITLE, missing=str(words("roles", "missing")))
+    best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
+    known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
+    by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _held(study)
+    figure = _relations(best, study) if len(best) else by_confidence
+    folds = [Fold("Definition of roles", text=words("roles", "method"))]
+    if len(best):
+        folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
+    if distances := _distance_table(study, views):
+        folds.append(Fold("Where related words are", tables=(distances,)))
+    if len(best) or roles:
+        folded = by_confidence if len(best) else None
+        folds.append(Fold("Encoder heads by role and confidence, all runs", folded, roles))
+    if by_relevance:
+        folds.append(Fold("Encoder heads by relevance", by_relevance))
+    if len(known):
+        folds.append(Fold("All heads in numbers", tables=(_head_table(known, study),)))
+    if positions := _position_table(study, views):
+        folds.append(Fold("Relative positions that heads point to", tables=(positions,)))
+    if maps:
+        folds.append(Fold("Attention maps of single sentences", text=words("roles", "maps"), pages=tuple(maps)))
+    return Section("roles", TITLE, figure, tuple(folds), remarks=_remarks(study))
+
+
+def main_run(view: StudyTables) -> str:
+    """Return the first run of a task whose heads were examined; "" without any."""
+    examined = {run for name in ("attention_stats", "roles", "relevance") for run in view.frame(name)["run"]}
+    return next((run for run in view.runs if run in examined), "")
+
+
+def _remarks(study: StudyTables) -> tuple[str, ...]:
+    controls = UNTRAINED in set(study.attention_stats["model"]) or SHUFFLED in set(study.attention_stats["trees"])
+    return () if controls or not study.has("roles") else (words("roles", "no_control"),)
+
+
+def _margins(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return a row per relation and who tracks it (`hue`, `who`), with accuracies and margins in % of words."""
+    given = {
+        (BEST, "here"): relations_of(view.attention_stats, run),
+        (CONTROL, UNTRAINED): relations_of(view.attention_stats, run, UNTRAINED),
+        (CONTROL, SHUFFLED): relations_of(view.attention_stats, run, TRAINED, SHUFFLED),
+    }
+    found = [rows.assign(hue=hue, who=who) for (hue, who), rows in given.items() if len(rows)]
+    found[1:] = [rows.drop(columns=["low", "high"]) for rows in found[1:]]
+    if given[BEST, "here"].empty:
+        return pandas.DataFrame()
+    rows = pandas.concat([*found, _paper(set(given[BEST, "here"]["target"]))], ignore_index=True)
+    shares = ["value", "baseline", "margin", "low", "high"]
+    hollow = rows["who"].isin([SHUFFLED, "OpenSubtitles"])
+    relations = rows["target"].map(target_name)
+    return rows.assign(**{name: 100 * rows[name] for name in shares}, task=view.task, hollow=hollow, relation=relations)
+
+
+def _paper(targets: set[str]) -> pandas.DataFrame:
+    found = {(target, "WMT"): pair for target, (pair, _) in RELATIONS.items()}
+    found |= {(target, "OpenSubtitles"): pair for target, (_, pair) in RELATIONS.items()}
+    *languages, positions = LANGUAGES
+    for language in languages[1:]:  # the first is the language pair of table 1
+        pairs = zip(LANGUAGES[language], LANGUAGES[positions], strict=True)
+        found |= {(target, language): pair for target, pair in zip(RELATIONS, pairs, strict=True)}
+    rows = [
+        {"hue": PAPER, "who": who, "target": target, "value": value / 100, "baseline": baseline / 100}
+        for (target, who), (value, baseline) in found.items()
+        if target in targets
+    ]
+    made = pandas.DataFrame(rows, columns=["hue", "who", "target", "value", "baseline"])
+    return made.assign(margin=made["value"] - made["baseline"])
+
+
+def _relations(best: pandas.DataFrame, study: StudyTables) -> Figure:
+    """Return the margin of the best head of every relation, with controls and the paper's, a panel per task."""
+    drawn = best[~best["who"].isin(list(LANGUAGES))]
+    rows = [target_name(target) for target in sorted(set(drawn["target"]), key=in_order)]
+    ends = drawn[["margin", "low", "high"]]
+    limits = (min(0.0, ends.min().min()) - 4, max(0.0, ends.max().max()) + 4)
+    across, marks = ("margin", "margin over position (points)"), {"row": "relation", "hue": "hue", "hollow": "hollow"}
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.dots(own, LOOKS, f"relations-{task}", across, **marks, reference=0.0, rows=rows, limits=limits)
+
+    names = {
+        "here": ("best head, 95 % interval", LOOKS[BEST]),
+        UNTRAINED: ("untrained model", LOOKS[CONTROL]),
+        SHUFFLED: ("shuffled trees", replace(LOOKS[CONTROL], is_hollow=True)),
+        "WMT": ("paper, WMT", LOOKS[PAPER]),
+        "OpenSubtitles": ("paper, OpenSubtitles", replace(LOOKS[PAPER], is_hollow=True)),
+    }
+    key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
+    frame = best.drop(columns=["hollow", "study"])
+    return Figure("relations", panels_of(study, drawn, draw), *texts("roles"), tuple(key), frame)
+
+
+def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
+    own = best[best["who"] == "here"]
+    others = best[best["who"] != "here"].pivot(index=["task", "target"], columns="who", values="margin")
+    names = {UNTRAINED: "untrained (points)", SHUFFLED: "shuffled trees (points)"}
+    names |= {who: f"paper, {who} (points)" for who in ("WMT", "OpenSubtitles", *LANGUAGES)}
+    found = [names[who] for who in names if who in others]
+    wide = own.merge(others.rename(columns=names).reset_index(), on=["task", "target"], how="left")
+    own_names = {"name": "best head", "value": "accuracy (%)", "baseline": "position (%)", "count": "pairs"}
+    wide = wide.rename(columns=own_names | {"low": "margin_low", "high": "margin_high"})
+    columns = [*lead(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
+    frame = wide.drop(columns=["hollow", "hue", "who"])
+    return Table("relations", frame, columns, note=words("roles", "relation_table"))
+
+
+def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
+    """Return the distribution of the positions of every relation's dependents, in %, a row per relation; or None."""
+    found = []
+    for task, (view, run) in views.items():
+        rows = rows_where(last_epochs(view.distances), run=run)
+        rows = rows.assign(offset=rows["position"].map("{:+.0f}".format), value=100 * rows["value"])
+        own = rows.pivot(index=["relation", "count"], columns="offset", values="value").reset_index()
+        targets = own["relation"] + ":to-dependent"
+        published = [float(RELATIONS[target][0][1]) if target in RELATIONS else math.nan for target in targets]
+        own = own.assign(task=task, paper=published, order=targets.map(in_order), relation=targets.map(target_name))
+        found.append(own.sort_values("order"))
+    wide = pandas.concat(found or [pandas.DataFrame()])
+    if wide.empty:
+        return None
+    headings = {offset: f"{target_name(offset)} (%)" for offset in NEAR}
+    headings |= {"paper": "paper, most frequent (%)", "count": "pairs"}
+    columns = [*lead(study), "relation", *(offset for offset in NEAR if offset in wide), "paper", "count"]
+    return Table(
+        "distances", wide.drop(columns="order"), columns, headings, words("roles", "distance_table"), decimals=0
+    )
+
+
+def _confidences(study: StudyTables) -> Figure | None:
+    """Return the encoder of every run, lettered with roles, the larger a mark, the more confident its head."""
+    made = []
+    for task in study.tasks:
+        view = study.of_task(task)
+        runs = [run for run in view.runs if run in set(view.attention_stats["run"])]
+        for run in runs[:1] + folded_runs(runs[1:]):
+            rows = confidence(view.attention_stats, run)
+            drawing = _encoder(dict(zip(heads_of(rows), rows["value"], strict=True)), main_roles(view, run))
+            title = label(study, task, run_name(run))
+            made += [Panel(one, title, task=task if run == runs[0] else "") for one in drawing]
+    if not made:
+        return None
+    key = (Key(mark_sample("square", "kind-e"), "mean largest weight"), *letter_keys(held(study.roles)["target"]))
+    return Figure("roles", tuple(made), *texts("roles", "confidence"), key, is_atlas=True)
+
+
+def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
+    """Return the encoder of every task by relevance; heads with so much that claim V1 counts them have a frame."""
+    found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in views.items()}
+    highest = max((rows_where(rows, kind="E")["value"].max() for rows in found.values() if len(rows)), default=0.0)
+    made = []
+    for task, rows in found.items():
+        values = dict(zip(heads_of(rows), rows["value"], strict=True))
+        drawing = _encoder(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
+        made += [Panel(one, label(study, task), task=task) for one in drawing]
+    if not made:
+        return None
+    area = Key(mark_sample("square", "kind-e"), "relevance")
+    key = (area, Key(mark_sample("frame"), f"more than {threshold('V1', 'leads'):g} even shares"))
+    return Figure("relevance", tuple(made), *texts("roles", "relevance"), key, is_atlas=True)
+
+
+def _encoder(
+    values: Mapping[Head, float], targets: Mapping[Head, list[str]], highest: float = 1.0, frame: float = math.inf
+) -> tuple[Markup, ...]:
+    marks = {}
+    for head, value in values.items():
+        if head.kind == "E":
+            own = targets.get(head, [])
+            text = "; ".join([number(value, decimals=3), *map(target_words, own)])
+            marks[head] = Mark(value / highest, text, framed=value > frame, letters=letters(own))
+    return draw_atlases(marks)
+
+
+def _held(study: StudyTables) -> tuple[Table, ...]:
+    """Return every role of every run with its head; nothing without any."""
+    rows = held(study.roles)
+    if rows.empty:
+        return ()
+    places = [
+        (study.tasks.index(task_of(run)), ROLES.index(role), in_order(target), run)
+        for run, role, target in rows[["run", "role", "target"]].to_numpy()
+    ]
+    shares = {f"{name} (%)": 100 * rows[column] for name, column in (("words", "value"), ("baseline", "baseline"))}
+    names, targets = list(map(str, heads_of(rows))), rows["target"].map(target_name)
+    rows = rows.assign(task=rows["run"].map(task_of), name=names, target=targets, **shares)
+    rows = rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
+    columns = [*lead(study), "role", "target", "run", "name", *shares]
+    return (Table("roles", rows, columns, {"target": "points to", "name": "head"}, words("roles", "role_table")),)
+
+
+def heads(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return a row per head of a run with what is known of its role.
+
+    Returns:
+        Columns task, kind, layer, head, name, role (what it points to), position (the relative position that it points
+        to most), how often it does, confidence, relevance with its interval in even shares, and how often it points to
+        one of the two rarest words, with chance.
+    """
+    pointing = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
+    steady = pointing.sort_values("value", ascending=False, kind="stable").drop_duplicates(HEAD)
+    rare = rare_heads(rows_where(view.attention_stats, run=run))
+    relevance = over_uniform(rows_where(view.relevance, run=run))
+    sure = confidence(view.attention_stats, run)
+    given = {
+        "position": (steady["target"].map(target_name), steady),
+        "words there (%)": (100 * steady["value"], steady),
+        "confidence": (sure["value"], sure),
+        "relevance": (relevance["value"], relevance),
+        "relevance_low": (relevance["low"], relevance),
+        "relevance_high": (relevance["high"], relevance),
+        "rare words (%)": (100 * rare["value"], rare),
+        "by chance (%)": (100 * rare["baseline"], rare),
+    }
+    by_head = {name: dict(zip(heads_of(rows), values, strict=True)) for name, (values, rows) in given.items()}
+    targets = main_roles(view, run)
+    every = sorted({*targets, *(head for found in by_head.values() for head in found)})
+    rows = [
+        {"task": view.task, "kind": head.kind, "layer": head.layer, "head": head.head, "name": str(head)}
+        | {"role": ", ".join(map(target_name, targets.get(head, []))) or MISSING}
+        | {name: found.get(head, MISSING if name == "position" else math.nan) for name, found in by_head.items()}
+        for head in every
+    ]
+    return pandas.DataFrame(rows)
+
+
+def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
+    """Return how often every head points to each near relative position, in % of the pieces that can; None without."""
+    found = []
+    for task, (view, run) in views.items():
+        rows = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
+        rows = rows[rows["target"].isin(NEAR)]
+        rows = rows.assign(task=task, name=list(map(str, heads_of(rows))), value=100 * rows["value"])
+        own = rows.pivot(index=["task", *HEAD, "name"], columns="target", values="value").reset_index()
+        found.append(own.sort_values("kind", ascending=False, kind="stable"))  # the encoder first
+    wide = pandas.concat(found or [pandas.DataFrame()])
+    if wide.empty:
+        return None
+    headings = {"name": "head"} | {offset: f"{target_name(offset)} (%)" for offset in NEAR}
+    shown = [*lead(study), "name", *(offset for offset in NEAR if offset in wide)]
+    return Table("positions", wide, shown, headings, words("roles", "position_table"), decimals=0)
+
+
+def _head_table(known: pandas.DataFrame, study: StudyTables) -> Table:
+    columns = [*lead(study), "name", "role", "position", "words there (%)", "confidence", "relevance ~"]
+    columns += ["rare words (%)", "by chance (%)"]
+    return Table("heads", known, columns, {"name": "head"}, words("roles", "head_table"))

@@ -1,0 +1,1 @@
+"""Gradient importance of every head at every epoch."""

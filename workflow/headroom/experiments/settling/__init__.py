@@ -1,0 +1,1 @@
+"""When the importance of heads settles in training."""

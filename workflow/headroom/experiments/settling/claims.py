@@ -1,0 +1,126 @@
+"""What training does to importance (Michel et al. 2019, section 6)."""
+
+import math
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy
+import pandas
+from numpy import ndarray
+
+from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_order, number, with_agreement
+from headroom.claims.verdict import Number, Reading, above, below
+from headroom.core import ranks
+from headroom.core.statistics import Estimate, mean_of
+from headroom.study.selection import main_criterion, main_metric, measurable, rows_where
+from headroom.study.tables import StudyTables
+
+BySite = dict[tuple[str, int], ndarray]
+"""By kind and layer the (heads,) scores of a site."""
+
+
+@each_order("pruning_epochs")
+def late_plateau(
+    rows: pandas.DataFrame, order: tuple[str, str], *, plateau: float, removed: float, straight: float
+) -> Reading | None:
+    """Decide whether the last epoch keeps a plateau of the score, and the curve of the first is a straight line.
+
+    The first is the first checkpoint whose score can be judged; it may lie inside the first epoch.
+    """
+    epochs = judged_epochs(rows)
+    if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
+        return None
+    curves = [curve_by(rows_where(rows, epoch=epoch), order) for epoch in (epochs[0], epochs[-1])]
+    first, last = (None if curve is None else curve.at(removed) for curve in curves)
+    if first is None or last is None or curves[0] is None:
+        return None
+    numbers = (
+        number("last", last, asked=above(plateau), epoch=epochs[-1]),
+        number("first", first, chosen={"epoch": f"{epochs[0]:g}"}),
+        number("gained", last - first, signed=True, asked=above(0.0)),
+        number("bend", _bend(curves[0]), "number", asked=below(straight)),
+    )
+    return Reading(numbers)
+
+
+def judged_epochs(rows: pandas.DataFrame) -> list[float]:
+    """Return the checkpoints of one run, from `with_scale`, whose full score is large enough for shares of it.
+
+    They are named by their epochs and in order; those inside the first epoch are below 1.
+    """
+    large = rows_where(rows, metric=main_metric(rows))
+    return sorted(map(float, large[measurable(large)]["epoch"].unique()))
+
+
+def _bend(curve: Curve) -> ndarray:
+    """Return how far curves are from a straight line to 0 at their farthest point, (1 + samples,)."""
+    return numpy.abs(curve.kept - (1 - curve.removed)).max(axis=1)
+
+
+def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[Reading]:
+    """Decide whether heads rank within their sites early in training as at its end.
+
+    Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one.
+    Within a site the heads of a new model are exchangeable: two trainings from scratch have nothing in common, and the
+    correlation without early settling is exactly 0. What two seeds have in common is reported. All runs are judged at
+    once.
+    """
+    every = tables.scores
+    runs = list(by_run(every, tables))
+    criteria = list(dict.fromkeys(every["criterion"])) if len(every) else []
+    chosen = PAPERS_OWN[0] if PAPERS_OWN[0] in criteria else main_criterion(every)
+    by_criterion = {name: _settled(runs, name, early, settled) for name in dict.fromkeys([chosen, *criteria])}
+    known = [one for one in by_criterion.values() if one]
+    return [with_agreement(known)] if by_criterion.get(chosen) else []
+
+
+class Ranking(NamedTuple):
+    """The scores of one run's heads by site, after the first part of training and at its end."""
+
+    run: str
+    epoch: float
+    last: float
+    early: BySite
+    end: BySite
+
+
+def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
+    """Read all runs by one criterion; None if none has scores from the first part of training."""
+    found = [one for rows in runs if (one := _ranking(rows, criterion, early))]
+    if not found:
+        return None
+    sites = [_within_sites(one.early, one.end) for one in found]
+    own = mean_of([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
+    within = Estimate(*(float(end) for end in numpy.clip(own, -1, 1)))
+    about = {"epoch": found[0].epoch, "last": found[0].last}
+    numbers = [Number("spearman", within, about=about, asked=above(settled))]
+    if len(found) > 1:
+        alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
+        numbers.append(Number("other_seeds", Estimate(float(numpy.mean(alike)))))
+    return Reading(tuple(numbers), runs=tuple(one.run for one in found))
+
+
+def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | None:
+    """Return the first epoch after a share of a run's training and the last one; None without such an epoch."""
+    own = _by_site(rows, criterion)
+    last = max(own, default=0)
+    epoch = min((epoch for epoch in own if math.ceil(early * last) <= epoch < last), default=None)
+    return None if epoch is None else Ranking(str(rows["run"].iloc[0]), epoch, last, own[epoch], own[last])
+
+
+def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[float, BySite]:
+    """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
+    rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
+    found: dict[float, BySite] = {}
+    for _, heads in rows.groupby(["epoch", "kind", "layer"]):
+        first = heads.iloc[0]
+        if len(heads) >= ranks.FEWEST_HEADS:
+            site = str(first["kind"]), int(first["layer"])
+            found.setdefault(float(first["epoch"]), {})[site] = heads["value"].to_numpy(dtype=float)
+    return found
+
+
+def _within_sites(first: BySite, second: BySite) -> ndarray:
+    """Return the rank correlation of the heads of every site that both have, (sites,); 0 of scores without ranks."""
+    pairs = [(first[site], second[site]) for site in sorted(first) if site in second]
+    return numpy.nan_to_num(numpy.array([ranks.correlation("spearman", *pair).value for pair in pairs]))

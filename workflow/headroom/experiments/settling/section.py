@@ -1,0 +1,152 @@
+"""When important heads settle: every epoch's ranks against the last's, and every epoch pruned."""
+
+import pandas
+from markupsafe import Markup
+
+from headroom.core.formatting import listing
+from headroom.figures import curves, palette, panels
+from headroom.figures.names import criterion_name, run_name, words_of
+from headroom.figures.palette import Colour, arm_colour
+from headroom.figures.panels import Look
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Key, Section, Table
+from headroom.figures.views import PUBLISHED, lacking, panels_of, views_with
+from headroom.study.selection import (
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    measurable,
+    rows_where,
+    with_shares,
+)
+from headroom.study.tables import TRANSLATION, StudyTables, arm_of
+
+SETTLING = PUBLISHED["settling"]
+TITLE = "When important heads settle"
+ALL = "all heads"
+DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
+"""The shares of heads removed (%) that have a line, and its look in the paper's colour."""
+
+NEAR = 5
+"""How near to a share a step has to be."""
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about ranks over epochs and about pruning at every epoch."""
+    views = views_with(study, "pruning_epochs", "settling")
+    if not views:
+        return Section("settling", TITLE, missing=words("settling", "missing"))
+    ranks = [_ranks(view) for view in views.values() if view.has("settling")]
+    curves = [_curves(view) for view in views.values() if view.has("pruning_epochs")]
+    folds = []
+    if ranks:
+        rows = pandas.concat(ranks, ignore_index=True)
+        folds.append(_rank_fold(rows))
+    if curves and len(kept := pandas.concat(curves, ignore_index=True)):
+        folds.append(_curve_fold(kept, study))
+    figure = _figure(rows, study) if ranks else None
+    return Section("settling", TITLE, figure, tuple(folds), lacking(study, views))
+
+
+def _ranks(view: StudyTables) -> pandas.DataFrame:
+    """Return how the scores of the run shown first agree with those of its last epoch, by the main criterion."""
+    rows = rows_where(view.settling, run=main_run(view.settling, view))
+    criterion, normalised = main_gradient(rows.assign(order=rows["criterion"], ranking="fixed"))
+    rows = rows_where(rows, criterion=criterion, normalised=normalised)
+    if rows["kind"].nunique() == 2:  # a single kind and all: the same heads
+        rows = rows_where(rows, kind="all")
+    return rows.assign(task=view.task, kind=rows["kind"].replace("all", ALL))
+
+
+def _figure(rows: pandas.DataFrame, study: StudyTables) -> Figure:
+    rows = rows_where(rows, statistic="spearman")
+    bare = rows.assign(low=rows["low"].where(rows["kind"] == ALL), high=rows["high"].where(rows["kind"] == ALL))
+    looks = {kind: Look(colour, "", palette.KIND_MARKERS[kind]) for kind, colour in palette.KIND_COLOURS.items()}
+    looks |= {ALL: Look(palette.INK, "", "D")}
+    up = "value", "correlation with last epoch"
+    limits = min(0.0, rows[["value", "low"]].min().min()) - 0.03, 1.03
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.lines(own, looks, f"settling-{task}", panels.EPOCH, up, hue="kind", limits=limits)
+
+    names = {ALL: ALL} | {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()}
+    keys = tuple(panels.key(look, names[kind]) for kind, look in looks.items() if kind in set(rows["kind"]))
+    said = texts("settling", criteria=listing(dict.fromkeys(map(criterion_name, rows["criterion"]))))
+    return Figure("settling", panels_of(study, bare, draw), *said, keys, rows.drop(columns="signature"))
+
+
+def _rank_fold(rows: pandas.DataFrame) -> Fold:
+    columns = ["task", "run", "epoch", "statistic", "k", "value ~", "chance"]
+    table = Table("settling-ranks", rows_where(rows, kind=ALL), columns, {"value": "agreement", "chance": "by chance"})
+    return Fold("agreement with the last epoch, every statistic", tables=(table,), text=words("settling", "ranks"))
+
+
+def _curves(view: StudyTables) -> pandas.DataFrame:
+    """Return the curves of every epoch of the run shown first whose full model scores enough for a percentage."""
+    rows = rows_where(view.pruning_epochs, run=main_run(view.pruning_epochs, view), scope="all")
+    criterion, normalised = main_gradient(rows)
+    rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
+    rows = with_shares(rows_where(rows, set=main_set(rows)))
+    rows = rows.assign(task=view.task, done=100 * rows["epoch"] / rows["epoch"].max())
+    return rows.loc[
+        measurable(rows), ["task", "run", "epoch", "done", "heads_removed", "share", "metric", "value", "full", "kept"]
+    ]
+
+
+def _paper() -> pandas.DataFrame:
+    """Return the paper's curves of every epoch as rows like ours."""
+    of = {"task": TRANSLATION, "run": "paper"}
+    found = [
+        of | {"epoch": epoch, "done": 100 * epoch / PUBLISHED["settling_epochs"][-1], "share": share, "kept": kept}
+        for share, values in SETTLING.items()
+        for epoch, kept in zip(PUBLISHED["settling_epochs"], values, strict=True)
+    ]
+    return pandas.DataFrame(found)
+
+
+def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
+    near = pandas.concat(rows[(rows["share"] - share).abs() < NEAR].assign(nearest=share) for share in SETTLING)
+    paper = _paper()
+    paper = paper.assign(nearest=paper["share"])[paper["task"].isin(rows["task"])]
+    everything = pandas.concat([near, paper], ignore_index=True)
+    colour = arm_colour(arm_of(rows["run"].iloc[0]), study.arm_names)
+    figure = _curve_figure(everything, colour, study)
+    made = []
+    for place, own in everything.groupby(["task", "run"], sort=False):
+        task, run = map(str, place)
+        wide = own.pivot_table(index="epoch", columns="nearest", values="kept")
+        wide = wide.rename(columns=lambda share: f"{share} %").join(own.groupby("epoch")["full"].first())
+        made.append(wide.reset_index().assign(task=task, run=run))
+    wide = pandas.concat(made)
+    columns = [
+        "task",
+        "run",
+        "epoch",
+        "full",
+        *(f"{share} %" for share in SETTLING if f"{share} %" in wide),
+    ]
+    table = Table("pruned-epochs", wide, columns, decimals=1)
+    runs = listing(dict.fromkeys(map(run_name, rows["run"])))
+    text = words("settling", "method", runs=runs)
+    return Fold("pruning at every epoch, and the paper’s", figure, (table,), text)
+
+
+def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Figure:
+    looks, keys = dict[str, Look](), list[Key]()
+    for share, look in DRAWN.items():
+        ours = Look(colour, look.dash, look.marker)
+        looks |= {f"paper {share}": Look(palette.INK, look.dash), f"study {share}": ours}
+        keys.append(panels.key(ours, f"{share} % of heads removed"))
+    source = rows["run"].where(rows["run"] == "paper", "study")
+    rows = rows.assign(line=source + " " + rows["nearest"].astype(str))
+    shown, across = rows[rows["line"].isin(looks)], ("done", "epochs of training (%)")
+    limits = curves.limits(shown)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        shown, axes = own.assign(run=""), (across, ("kept", words_of(task).kept))
+        return panels.lines(shown, looks, f"epochs-{task}", *axes, hue="line", reference=100.0, limits=limits)
+
+    if "paper" in set(shown["run"]):
+        keys.append(panels.key(Look(palette.INK), "paper"))
+    return Figure("pruned_epochs", panels_of(study, shown, draw), *texts("settling", "epochs"), tuple(keys), rows)

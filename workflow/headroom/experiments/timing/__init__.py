@@ -1,0 +1,1 @@
+"""Time of full, masked and sliced models."""

@@ -1,0 +1,128 @@
+"""Time the full, the masked and the sliced model (Michel et al. 2019, Table 4)."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.command import epoch_of
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import all_heads
+from headroom.core.table import signature
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine, Workload
+from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.timing.settings import TimingSettings
+from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.methods.orders import least_important_first, read_scores, removed_first
+from headroom.methods.timing import THREADS, interleaved, quartiles, ratio_summary
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+
+logger = logging.getLogger("headroom.experiments.timing.stage")
+
+Models = dict[tuple[str, float], "HeadModel"]
+"""The models timed side by side, by (full, masked or sliced; share of heads removed)."""
+
+FULL = ("full", 0.0)
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("timing", __doc__, engine)
+    parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
+    parser.add_argument("--set", default="test", help="set with the timed examples")
+    parser.add_argument("--output", required=True, help="table of medians and speed-ups")
+    parser.add_argument("--samples", required=True, help="table of all raw timings")
+    add_settings(parser, timing=TimingSettings, pruning=MainSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Time every model, part and batch size, write both tables."""
+    engine, given = given_engine(build_parser, arguments)
+    import torch
+
+    settings = settings_from(given, "timing", TimingSettings)
+    torch.set_num_threads(THREADS)
+    rows: list[dict[str, Any]] = []
+    samples: list[dict[str, Any]] = []
+    with torch.inference_mode():
+        examples = engine.examples(given.set)
+        models = build_models(engine, given, settings)
+        works = {size: engine.workload(models[FULL], examples, size) for size in settings.batch_sizes}
+        for size, work in works.items():
+            processor = (platform.processor() or platform.machine()).replace("|", "/")
+            about = signature(torch=torch.__version__, processor=processor, warmup=settings.warmup, **work.shape)
+            for part in work.parts:
+                seconds, added = measure(given, settings, models, part, work, size)
+                samples += [row | {"signature": about} for row in seconds]
+                rows += [row | {"signature": about} for row in added]
+            logger.info("timed batches of %d", size)
+    TIMING_SAMPLES.write(given.samples, samples)
+    TIMING.write(given.output, rows)
+
+
+def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSettings) -> Models:
+    """Load the full model, and a masked and a sliced one for each share."""
+
+    def load() -> HeadModel:
+        return engine.load(given.checkpoint)
+
+    models: Models = {FULL: load()}
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    order = least_important_first(scores, all_heads(models[FULL].sites))
+    for share in settings.shares:
+        gone = removed_first(order, round(share * len(order)))
+        masked, sliced = load(), load()
+        masked.gates.mask(gone)
+        sliced.remove(gone)
+        models |= {("masked", share): masked, ("sliced", share): sliced}
+    return models
+
+
+def measure(
+    given: argparse.Namespace, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return raw samples and summaries of one part at one batch size."""
+    actions = {key: work.action(model, part) for key, model in models.items()}
+    seconds = interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
+    place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
+    samples = [
+        {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value}
+        for (model, share), values in seconds.items()
+        for i, value in enumerate(values)
+    ]
+    about = place | {"threads": THREADS, "device": str(models[FULL].device)}
+    return samples, [about | row for row in _summaries(models, seconds, work, part)]
+
+
+def _summaries(
+    models: Models, seconds: Mapping[tuple[str, float], list[float]], work: Workload, part: str
+) -> Iterator[dict[str, Any]]:
+    full_cost = work.multiply_adds(models[FULL], part)
+    for (name, share), model in models.items():
+        median, low, high = quartiles(seconds[name, share])
+        speedup, speedup_low, speedup_high = ratio_summary(seconds[FULL], seconds[name, share])
+        cost = work.multiply_adds(model, part)
+        heads = sum(site.heads for site in model.sites)
+        yield {
+            "model": name,
+            "share_removed": share,
+            "heads_removed": round(share * heads),
+            "median_seconds": median,
+            "quartile_low": low,
+            "quartile_high": high,
+            "repeats": len(seconds[name, share]),
+            "speedup": speedup,
+            "speedup_low": speedup_low,
+            "speedup_high": speedup_high,
+            "expected_speedup": full_cost / cost,
+            "multiply_adds": cost,
+            "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
+        }

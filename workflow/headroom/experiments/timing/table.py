@@ -1,0 +1,72 @@
+"""The tables of this experiment."""
+
+from headroom.core.columns import HEADS_REMOVED, RUN, SIGNATURE
+from headroom.core.table import Column, Table
+
+_SHARE = Column("share_removed", "number", "share of all heads removed, least important first; 0 for the full model")
+
+_TIMED = (
+    Column(
+        "model",
+        "text",
+        "`full`; `masked`: heads gated to zero, the negative control, which should not be faster; `sliced`: weights of"
+        " the heads removed",
+    ),
+    Column(
+        "part",
+        "text",
+        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of"
+        " classification `model`: a forward pass",
+    ),
+    Column("batch_size", "integer", "examples in the batch", "examples"),
+)
+
+TIMING = Table(
+    path="timing/{run}.csv",
+    writers=("timing",),
+    key=("run", "share_removed", "model", "part", "batch_size"),
+    columns=(
+        *RUN[:2],
+        _SHARE,
+        HEADS_REMOVED,
+        *_TIMED,
+        Column("median_seconds", "number", "median time of one run of the part on the batch", "s"),
+        Column("quartile_low", "number", "lower quartile of that time", "s"),
+        Column("quartile_high", "number", "upper quartile of that time", "s"),
+        Column("repeats", "integer", "counted rounds (warm-up rounds are not counted)"),
+        Column("speedup", "number", "median over rounds of the full model's time / this model's"),
+        Column(
+            "speedup_low",
+            "number",
+            "lower end of the 95 % interval of that median, from order statistics; empty for fewer than six repeats",
+        ),
+        Column("speedup_high", "number", "upper end of that interval"),
+        Column(
+            "expected_speedup",
+            "number",
+            "the full model's multiply-adds / this model's: the speed-up if time were proportional to them",
+        ),
+        Column("multiply_adds", "integer", "of all linear layers and both attention products, as run"),
+        Column("parameters", "integer", "of the whole model"),
+        Column("threads", "integer", "threads that torch may use"),
+        Column("device", "text", "`cpu` or `cuda`"),
+        SIGNATURE,
+    ),
+    about="Run times of models, interleaved: in every round each model runs once, and a speed-up is a ratio"
+    " within a round.",
+)
+
+TIMING_SAMPLES = Table(
+    path="timing_samples/{run}.csv",
+    writers=("timing",),
+    key=("run", "share_removed", "model", "part", "batch_size", "repeat"),
+    columns=(
+        *RUN[:2],
+        _SHARE,
+        *_TIMED,
+        Column("repeat", "integer", "number of the round, counted from 0"),
+        Column("seconds", "number", "time of this model in this round", "s"),
+        SIGNATURE,
+    ),
+    about="The raw timings behind [timing](#timing).",
+)

@@ -1,0 +1,1 @@
+"""Training: losses and speed of every epoch."""

@@ -1,0 +1,117 @@
+"""Training: what the trained models reach, and losses per epoch."""
+
+from collections.abc import Iterable
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.words import metric_name
+from headroom.experiments.arms.paired import compared
+from headroom.figures import palette, panels
+from headroom.figures.names import run_name, words_of
+from headroom.figures.panels import Look, arm_looks
+from headroom.figures.prose import texts, words
+from headroom.figures.spec import Figure, Fold, Key, Section, Table
+from headroom.figures.views import lacking, panels_of, views_with
+from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.study.tables import StudyTables, arm_of
+
+TITLE = "Training and quality"
+MEASURES = {"valid_loss": "", "train_loss": "dotted"}
+"""What has a line per arm, and its dashes."""
+
+MOST_ARMS = 5
+"""More arms than this cannot be distinguished in one panel: the first ones have lines."""
+
+MANY_RUNS = 12
+"""More runs than this are faint dots next to the mean of their arm."""
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section about the models that everything else examines."""
+    views = views_with(study, "training", "evaluation")
+    if not views:
+        return Section("training", TITLE, missing=words("training", "missing"))
+    evaluated = {task: view for task, view in views.items() if view.has("evaluation")}
+    trained = {task: view for task, view in views.items() if view.has("training")}
+    folds = [_scores(evaluated)] if evaluated else []
+    folds += [_losses(trained, study)] if trained else []
+    figure = _figure(evaluated, study) if evaluated else None
+    return Section("training", TITLE, figure, tuple(folds), lacking(study, views))
+
+
+def _keys(looks: dict[str, Look], present: Iterable[str], *, line: bool) -> tuple[Key, ...]:
+    return tuple(panels.key(look, arm, line=line) for arm, look in looks.items() if arm in set(present))
+
+
+def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
+    looks, frames = arm_looks(study.arm_names), []
+    for task, view in views.items():
+        rows = rows_where(view.evaluation, metric=main_metric(view.evaluation))
+        rows = rows_where(rows, set=main_set(rows)).sort_values("run", key=lambda run: run.map(study.runs.index))
+        rows = rows.assign(task=task, arm=rows["run"].map(arm_of))
+        frames.append(rows[["task", "run", "arm", "epoch", "set", "metric", "value", "low", "high"]])
+    frame = pandas.concat(frames)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        across = "value", f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}"
+        rows = own.assign(name=own["run"].map(run_name))
+        rows = _by_arm(rows, views[task]) if len(rows) > MANY_RUNS else rows
+        return panels.dots(rows, looks, f"training-{task}", across, row="name", hue="arm")
+
+    keys = _keys(looks, frame["arm"], line=False)
+    return Figure("training", panels_of(study, frame, draw), *texts("training"), keys, frame)
+
+
+def _by_arm(rows: pandas.DataFrame, view: StudyTables) -> pandas.DataFrame:
+    """Return runs as single dots of a row per arm, and the means over seeds that the table `arms` has."""
+    found = {arm: compared(view, "metric_mean", arm) for arm in dict.fromkeys(rows["arm"])}
+    means = [{"arm": arm, "single": False} | one._asdict() for arm, one in found.items() if one is not None]
+    single = rows["arm"].isin([one["arm"] for one in means])
+    every = pandas.concat([rows.assign(single=single), pandas.DataFrame(means)], ignore_index=True)
+    return every.assign(name=every["arm"])
+
+
+def _scores(views: dict[str, StudyTables]) -> Fold:
+    rows = pandas.concat([view.evaluation.assign(task=task) for task, view in views.items()])
+    table = Table("evaluation", rows, ["task", "run", "epoch", "set", "metric", "value ~"])
+    return Fold("scores on every set", tables=(table,))
+
+
+def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
+    arms = study.arm_names
+    shown = {arm: look for arm, look in arm_looks(arms).items() if arm in arms[:MOST_ARMS]}
+    looks = {
+        f"{arm} {measure}": Look(look.colour, dash, "" if dash else look.marker)
+        for measure, dash in MEASURES.items()
+        for arm, look in shown.items()
+    }
+    frame = pandas.concat(view.training.assign(task=task) for task, view in views.items())
+    frame = frame[frame["measure"].isin(MEASURES)].drop(columns="signature")
+    frame = frame.assign(arm=frame["run"].map(arm_of))
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", words_of(task).loss)
+        return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
+
+    keys = (
+        *_keys(shown, frame["arm"], line=True),
+        panels.key(Look(palette.INK), "validation"),
+        panels.key(Look(palette.INK, MEASURES["train_loss"]), "training"),
+    )
+    figure = Figure("losses", panels_of(study, frame, draw), *texts("training", "losses"), keys, frame)
+    return Fold("losses over the epochs, and time", figure, (_last(views),))
+
+
+def _last(views: dict[str, StudyTables]) -> Table:
+    """Return what training came to: a row per run."""
+    made = []
+    for task, view in views.items():
+        rows = last_epochs(view.training)
+        wide = rows.pivot_table(index="run", columns="measure", values="value", sort=False)
+        wide["total_seconds"] = rows_where(view.training, measure="seconds").groupby("run")["value"].sum()
+        made.append(wide.reset_index().assign(task=task))
+    frame = pandas.concat(made)
+    known = ["train_loss", "valid_loss", "valid_accuracy", "updates", "words_per_second", "examples_per_second"]
+    columns = ["task", "run", *(name for name in [*known, "total_seconds"] if name in frame)]
+    return Table("training", frame, columns)

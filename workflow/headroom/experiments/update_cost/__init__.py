@@ -1,0 +1,1 @@
+"""Time of an update in every arm."""

@@ -1,0 +1,24 @@
+"""The tables of this experiment."""
+
+from headroom.core.columns import SIGNATURE, STUDY
+from headroom.core.table import Column, Table
+
+UPDATE_COST = Table(
+    path="update_cost.csv",
+    writers=("update_cost",),
+    runs="",
+    key=("arm", "repeat"),
+    columns=(
+        STUDY,
+        Column("arm", "text", "name of the arm"),
+        Column("repeat", "integer", "number of the round, counted from 0"),
+        Column("seconds", "number", "time of one update", "s"),
+        Column(
+            "ratio",
+            "number",
+            "this arm's seconds / those of the first arm (the baseline) in the same round; 1 for the first arm itself",
+        ),
+        SIGNATURE,
+    ),
+    about="Time of an update by arm: updates of all arms in turn, on the same batches. One file for the study.",
+)

@@ -1,0 +1,147 @@
+"""Pruning curves, ours and the paper's: as rows in per cent of the full model, and how they are drawn.
+
+Ours are in colour, the paper's in ink, with the same dashes for the same order.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.evidence import judged
+from headroom.core.formatting import listing
+from headroom.figures import palette, panels
+from headroom.figures.names import criterion_name, order_name, task_name, words_of
+from headroom.figures.palette import Colour
+from headroom.figures.panels import Look, full_key, mark_sample
+from headroom.figures.spec import Key
+from headroom.figures.views import PUBLISHED
+from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, with_shares
+from headroom.study.tables import TRANSLATION, StudyTables, TaskKind, arm_of, kind_of
+
+SHARES = PUBLISHED["shares"]
+CURVES = PUBLISHED["curves"]
+MAIN = "main"
+"""The line of the order shown first; lines of other orders have the order's name, e.g. ABLATION."""
+
+ABLATION = order_name("ablation")
+RANDOM = "random"
+PAPER_MAIN, PAPER_ABLATION = "paper, gradient", "paper, ablation"
+
+_COLUMNS = ["task", "run", "scope", "line", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total"]
+_COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high", "calibration_error"]
+
+
+def of_task(view: StudyTables) -> pandas.DataFrame:
+    """Return the last epoch's curves of the arm of one task shown first, by the main metric on the main set.
+
+    Added are `line`, `share` of heads removed (%) and `kept` of the full model's score (%) with `low` and `high`.
+    """
+    rows = judged(view.pruning)
+    if rows.empty:
+        return pandas.DataFrame(columns=_COLUMNS)
+    rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view)))
+    points = rows["scale"].where(rows["scale"] > 0) / 100
+    kept = rows.assign(low=rows["kept"] + (rows["low"] - rows["delta"]) / points)
+    kept = kept.assign(high=rows["kept"] + (rows["high"] - rows["delta"]) / points, task=view.task)
+    named = [own.assign(line=_lines(own)) for _, own in kept.groupby("scope", sort=False)]
+    return pandas.concat(named)[_COLUMNS]
+
+
+def _lines(rows: pandas.DataFrame) -> list[str]:
+    """Return the line of every row of one scope: MAIN, or the name of its order."""
+    main = (*main_gradient(rows), "fixed")
+    orders = rows[["order", "normalised", "ranking"]].to_numpy()
+    keys = [
+        (order, normalised, "rescored" if ranking == "rescored" else "fixed") for order, normalised, ranking in orders
+    ]
+    return [MAIN if one == main else order_name(*one) for one in keys]
+
+
+def paper_kept(values: Sequence[float], kind: TaskKind) -> list[float]:
+    """Return a curve of the paper in % of the full model's score; of classifiers, above that without any head."""
+    chance = values[-1] if kind == "classification" else 0.0
+    return [100 * (value - chance) / (values[0] - chance) for value in values]
+
+
+def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
+    """Return the paper's curves for a task by line and data, in % of the full model, at SHARES; its own task's last."""
+    kind = kind_of(task)
+    data = "WMT14" if kind == "translation" else "MNLI"
+    found = {
+        (PAPER_MAIN, data): paper_kept(CURVES[kind]["gradient"], kind),
+        (PAPER_ABLATION, data): paper_kept(CURVES[kind]["ablation"], kind),
+    }
+    if task in PUBLISHED["task_curves"]:
+        own = "IWSLT14" if kind == "translation" else task_name(task)
+        found[PAPER_MAIN, own] = paper_kept(PUBLISHED["task_curves"][task], kind)
+    return found
+
+
+def drawn_data(task: str) -> str:
+    """Return the data of the paper's curves drawn with a task: a classifier's own, else those of both orders."""
+    names = [data for _, data in paper_curves(task)]
+    return names[-1] if kind_of(task) == "classification" else names[0]
+
+
+def paper_rows(task: str) -> pandas.DataFrame:
+    """Return the paper's curves drawn with a task, as rows like ours."""
+    drawn = {line: kept for (line, data), kept in paper_curves(task).items() if data == drawn_data(task)}
+    return pandas.concat([_as_rows(kept, task, line) for line, kept in drawn.items()])
+
+
+def paper_kind_rows(kind: str) -> pandas.DataFrame:
+    """Return the paper's curve of one kind of attention alone, as rows like ours."""
+    return _as_rows(paper_kept(PUBLISHED["curves_by_kind"][kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
+
+
+def _as_rows(kept: Sequence[float], task: str, line: str, scope: str = "all") -> pandas.DataFrame:
+    return pandas.DataFrame({"task": task, "run": "paper", "scope": scope, "line": line, "share": SHARES, "kept": kept})
+
+
+def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return what is kept after every step (%), mean over runs and draws: a row per share, a column per line."""
+    keys = ["heads_removed", "share"]
+    wide = rows.pivot_table(index=keys, columns="line", values="kept", sort=False).sort_index()
+    return wide.reindex(columns=rows["line"].unique()).reset_index()  # a model without skill keeps no share at all
+
+
+def calibration_by_step(rows: pandas.DataFrame) -> pandas.Series:
+    """Return the calibration error (%) along the main order after every step, mean over runs: NaN of translations."""
+    return rows_where(rows, line=MAIN).groupby("heads_removed")["calibration_error"].mean()
+
+
+def at_tenths(kept: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """Return a curve of the paper at the tenths of heads nearest to shares (%)."""
+    return [kept[min(range(len(SHARES)), key=lambda place: abs(SHARES[place] - share))] for share in shares]
+
+
+def looks(colour: Colour) -> dict[str, Look]:
+    """Return the looks of the main order, single-head ablation and the paper's curves, from back to front."""
+    ours = {ABLATION: Look(colour, "dashdot", "s"), MAIN: Look(colour, "", "o")}
+    return {PAPER_ABLATION: Look(palette.INK, "dashdot"), PAPER_MAIN: Look(palette.INK), **ours}
+
+
+def main_name(rows: pandas.DataFrame) -> str:
+    """Return the name of the main order, or of the main orders of several tasks."""
+    return listing(criterion_name(order) for order in rows_where(rows, line=MAIN)["order"].unique())
+
+
+def keys(looks: Mapping[str, Look], rows: pandas.DataFrame) -> tuple[Key, ...]:
+    """Return the keys of what is drawn: the lines, strongest first, the control and the full model."""
+    present, names = set(rows["line"]), {MAIN: main_name(rows)}
+    drawn = [panels.key(look, names.get(line, line)) for line, look in reversed(list(looks.items())) if line in present]
+    band = [Key(mark_sample("band", "control"), RANDOM)] if RANDOM in present else []
+    return (*drawn, *band, full_key())
+
+
+def limits(rows: pandas.DataFrame) -> tuple[float, float]:
+    """Return the ends of the vertical axis that the panels of a figure share."""
+    return min(0.0, rows["kept"].min()) - 2, max(100.0, rows["kept"].max()) + 4
+
+
+def panel(rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, limits: tuple[float, float]) -> Markup:
+    """Return the panel of one task, from rows of `of_task` and of the paper, by `line`; random orders are a band."""
+    axes = panels.REMOVED, ("kept", words_of(rows["task"].iloc[0]).kept)
+    band = rows_where(rows, line=RANDOM)
+    return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)

@@ -1,0 +1,100 @@
+"""Sentences of the page: Jinja templates with the numbers of a study, which mark where every number comes from."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup, escape
+
+from headroom.claims.rows import ANSWER
+from headroom.claims.words import metric_word
+from headroom.figures.names import task_name
+from headroom.figures.numbers import Numbers, Shown
+from headroom.study.tables import StudyTables
+
+_PACKAGE = Path(__file__).parents[1]
+
+TEMPLATES = _PACKAGE / "report" / "templates"
+"""Where the templates, the style and the scripts of the page are."""
+
+PLACES = (TEMPLATES, _PACKAGE / "figures" / "templates", _PACKAGE / "experiments")
+"""Where templates are: those of the page, of figures, and `<experiment>/prose.md.j2`."""
+
+TASKS_IN_A_SENTENCE = 2
+
+_INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
+_TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the environment of all templates: escaped, and strict about names."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PLACES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    made.filters["prose"] = prose
+    made.filters["g"] = lambda number, digits=6: f"{number:.{digits}g}"
+    made.filters["task_name"] = task_name
+    made.filters["metric_word"] = metric_word
+    return made
+
+
+def prose(text: str) -> Markup:
+    """Return running text escaped, backticks as code, no line break inside an interval or before a per cent."""
+    if isinstance(text, Markup):
+        return text
+    text = _INTERVAL.sub("[\\1,\u00a0\\2]", _TOGETHER.sub("\u202f", text))
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = (Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+    return Markup("").join(marked)
+
+
+def _joined(markup: str) -> Markup:
+    """Return markup on one line, without a line break before a per cent."""
+    return Markup(re.sub(r"\s+", " ", markup).strip().replace(" %", "\u202f%"))
+
+
+class Sentences:
+    """The sentences of one template, a macro each, about one study."""
+
+    def __init__(self, template: str, tables: StudyTables, numbers: Numbers) -> None:
+        self._tables, self._numbers = tables, numbers
+        names = {"each": self.each, "several": len(tables.tasks) > 1}
+        self._module = environment().get_template(template).make_module(names)
+
+    def say(self, name: str) -> Markup:
+        """Return a sentence as markup; empty if the template has none of this name, or has no numbers for it."""
+        sentence = getattr(self._module, name, None)
+        return _joined(sentence()) if sentence else Markup("")
+
+    def each(self, name: str, what: str = ANSWER, of: str | None = None) -> list[tuple[str, Shown, str]]:
+        """Return a number of a claim or of the answer for the first tasks with it, as (task, number, part).
+
+        It is that of the part `of`, without one of the first part that a task has.
+        """
+        found = []
+        for task in self._tables.tasks:
+            parts = self._numbers.parts(what, name, task)
+            for part in list(parts)[:1] if of is None else {of} & parts.keys():
+                found.append((task_name(task), parts[part], part))
+        return found[:TASKS_IN_A_SENTENCE]
+
+
+def words(section: str, name: str, **values: object) -> Markup:
+    """Return a text of a section: the macro of this name in `<section>/prose.md.j2`, given what it names.
+
+    `figure` is how to read the figure, `method` what was done.
+    """
+    module = environment().get_template(f"{section}/prose.md.j2").module
+    return _joined(getattr(module, name)(**values))
+
+
+def texts(section: str, name: str = "", **values: object) -> tuple[Markup, Markup]:
+    """Return both texts of a figure: what it shows, for those who do not see it, and how to read it.
+
+    These are `<name>_alt` and `<name>`, of the main figure `alt` and `figure`; the second may name values.
+    """
+    return words(section, f"{name}_alt" if name else "alt"), words(section, name or "figure", **values)

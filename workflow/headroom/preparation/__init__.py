@@ -1,0 +1,1 @@
+"""Programs that prepare what experiments need: text, vocabularies, encoders, released models."""

@@ -1,0 +1,41 @@
+"""Import a released model as a run: a translation model with its vocabulary, or a classifier."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headroom.core.command import stage_parser
+from headroom.core.flags import add_settings, settings_from
+from headroom.engines.command import add_engine, chosen_engine, part_of
+from headroom.settings.models import ReleasedClassifier, ReleasedModel
+
+_log = logging.getLogger("headroom.preparation.released")
+
+_MODELS: dict[str, Any] = {"fairseq": ReleasedModel, "classifier": ReleasedClassifier}
+
+
+def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
+    """Return the command line for an engine."""
+    parser = stage_parser("released", __doc__)
+    add_engine(parser)
+    parser.add_argument("--checkpoint", type=Path, required=True, help="output path of the model: epoch1.pt or epoch1/")
+    if engine_name == "fairseq":
+        parser.add_argument(
+            "--vocabulary", type=Path, required=True, help="directory for dictionaries, byte-pair codes and moses.json"
+        )
+        parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
+    else:
+        parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
+    add_settings(parser, released=_MODELS[engine_name])
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Import the model; no other engine than the chosen one is loaded."""
+    given = build_parser(chosen_engine(arguments)).parse_args(arguments)
+    take = part_of(given.engine, "released").take  # the rule names it
+    settings = settings_from(given, "released", _MODELS[given.engine])
+    places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
+    _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))

@@ -1,1 +1,0 @@
-"""The sections of the report: what was done, the exhibits, and their words, all computed from tables."""

@@ -1,0 +1,26 @@
+"""The settings of interventions in sweeps."""
+
+from pydantic import Field, field_validator
+
+from headroom.core.interventions import Replacement
+from headroom.settings.base import Settings
+
+
+class InterventionSettings(Settings):
+    """Removal of heads in sweeps: single heads, one head kept per site, pruning curves."""
+
+    replacement: tuple[Replacement, ...] = Field(
+        ("zero",),
+        description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
+        "the set `choose`) or resample (another example of the batch), ablation, keep_one and pruning are repeated and "
+        "written to tables of their own",
+    )
+
+    @field_validator("replacement")
+    @classmethod
+    def _zero_and_others_once(cls, replacement: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
+        if "zero" not in replacement:
+            raise ValueError("zero is missing, which claims are about; add it")
+        if repeated := [name for name in replacement if replacement.count(name) > 1]:
+            raise ValueError(f"the replacement {repeated[0]} is given twice; give it once")
+        return replacement

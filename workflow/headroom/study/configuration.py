@@ -1,0 +1,98 @@
+"""The study's configuration as the report reads it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from headroom.core.errors import HeadroomError
+from headroom.settings.models import PRETRAINED
+from headroom.study.arms import ArmDescription, described
+from headroom.study.tables import TABLES, TRANSLATION, Ground, StudyTables, TaskDescription
+
+Arms = dict[str, Mapping[str, ArmDescription]]
+
+
+def read_configuration(path: Path | None) -> Any:
+    """Return a configuration, JSON or YAML (JSON is a part of YAML); None without a path.
+
+    Raises:
+        HeadroomError: If the file cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
+
+
+def tasks_in(configuration: Any) -> dict[str, TaskDescription]:
+    """Return what a configuration says of every task."""
+    return {task: _described(section) for task, section in task_sections(configuration).items()}
+
+
+def _described(section: Mapping[str, Any]) -> TaskDescription:
+    main = mapping(section.get("pruning")).get("main")
+    generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
+    known = {"main": str(main)} if main else {}
+    return TaskDescription(arms=_arms_of(section), ground=_ground(section), own_trees=all(generated.values()), **known)
+
+
+def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
+    if not section:
+        return ""
+    if section.get("released"):
+        return "released model"
+    if mapping(section.get("encoder")).get("source") in PRETRAINED:
+        return "pretrained encoder"
+    return "generated text" if mapping(section.get("corpus")).get("source") == "generated" else "real text"
+
+
+def arms_in(configuration: Any) -> Arms:
+    """Return the arms of every task as a configuration describes them, in its order; tasks without any are left out."""
+    return {task: one.arms for task, one in tasks_in(configuration).items() if one.arms}
+
+
+def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the section of every task."""
+    whole = mapping(configuration)
+    sections = {TRANSLATION: whole.get(TRANSLATION), **mapping(whole.get("classification"))}
+    return {task: mapping(section) for task, section in sections.items()}
+
+
+def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
+    """Return the arms of one task; its model's own settings are what an arm without such a setting has."""
+    model = {**mapping(section.get("model")), **mapping(section.get("encoder"))}
+    return {name: described(name, mapping(arm), model) for name, arm in mapping(section.get("arms")).items()}
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping as it is, an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def tables_of(paths: Sequence[Path], configuration: Path | None, maps: Sequence[Path] = ()) -> StudyTables:
+    """Return tables of a study, and attention maps, with what its configuration says of the tasks."""
+    configured = read_configuration(configuration)
+    return StudyTables(paths, maps, described=tasks_in(configured))
+
+
+def found_in(results: Path) -> StudyTables:
+    """Return the tables that a directory of results has, with its configuration.
+
+    Raises:
+        HeadroomError: If it has none.
+    """
+    paths = paths_in(results)
+    if not paths:
+        raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
+    configuration = results / "configuration.json"
+    return tables_of(paths, configuration if configuration.exists() else None)
+
+
+def paths_in(results: Path) -> list[Path]:
+    """Return the tables in a directory of results."""
+    names = (f"{name}.csv" if table.of_study else f"{name}/*.csv" for name, table in TABLES.items())
+    return [path for name in names for path in sorted(results.glob(name))]
