@@ -9,10 +9,12 @@ same places, so that atlases can be compared.
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from headroom.core.files import write_lines
 from headroom.core.heads import KINDS, Head
 from headroom.figures import palette
 from headroom.figures.prose import environment
@@ -129,6 +131,22 @@ def draw_atlases(
     """Return one atlas per kind for these marks, on the grid of all `heads` (default: those marked)."""
     grids = shapes(marks if heads is None else heads, small=small)
     return tuple(draw_atlas(shape, marks, still=still) for shape in grids)
+
+
+def write_atlas(path: Path | str, amounts: Mapping[Head, float]) -> None:
+    """Write the atlases of all kinds as one SVG file in the light colours; amounts are relative to the largest."""
+    most = max(map(abs, amounts.values())) or 1.0
+    marks = {head: Mark(amount / most, f"{head}: {amount:.3g}") for head, amount in amounts.items()}
+    parts, across, down = [], 0.0, 0.0
+    for shape in shapes(marks):
+        (width, height), own = shape.size, draw_atlas(shape, marks)
+        parts.append(own.replace('class="atlas"', f'y="{down:g}" width="{width:g}" height="{height:g}"', 1))
+        across, down = max(across, width), down + height + 8
+    drawn = "".join(parts)
+    for colour in palette.ALL:
+        drawn = drawn.replace(f"var(--{colour.variable})", colour.light)
+    size = f'width="{across:g}" height="{down:g}" font-family="sans-serif"'
+    write_lines(path, [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>'])
 
 
 def _wrapped(parts: list[str], across: int) -> list[str]:

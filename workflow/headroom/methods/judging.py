@@ -161,7 +161,7 @@ def curve(
     judge: Judge,
     order: Order,
     step: float,
-    resamples: Resamples,
+    resamples: Resamples | None = None,
     *,
     replacement: Replacement = "zero",
     repair: Repair = "none",
@@ -172,7 +172,7 @@ def curve(
         judge: The model on a set.
         order: The removal order.
         step: The share of its heads removed at each step.
-        resamples: Takes the resampled scores of the rows.
+        resamples: Takes the resampled scores of the rows, if they are wanted.
         replacement: What replaces the z of removed heads.
         repair: The repair of every model of the curve, instead of a replacement.
     """
