@@ -17,7 +17,7 @@ from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.methods.timing import interleaved, ratio_summary
+from headroom.methods.timing import ratio_summary, time_interleaved
 from headroom.settings.answers import DecodingSettings
 
 
@@ -54,7 +54,7 @@ def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
 
         return run
 
-    seconds = interleaved(
+    seconds = time_interleaved(
         {"scores": lambda: gradient_scores(model, batches), "ordinary": with_parameters(ordinary)},
         warmup=2,
         repeats=repeats,

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 from headroom.engines.fairseq.arms import training
-from headroom.engines.fairseq.sites import site_of
+from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import build_trainer, configuration
 from headroom.engines.sites import gradient_norm
-from headroom.methods.timing import interleaved, ratio_summary
+from headroom.methods.timing import ratio_summary, time_interleaved
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -47,7 +47,7 @@ def main() -> None:
         own, peer = build_trainer(configuration(arguments)), plain_trainer(plain(arguments))
         batches = batches_of(own, given.updates)
         actions = {"own": updates(own, batches, norms=True), "fairseq": updates(peer, batches, norms=False)}
-        seconds = interleaved(actions, warmup=1, repeats=given.repeats)
+        seconds = time_interleaved(actions, warmup=1, repeats=given.repeats)
         ratio, low, high = ratio_summary(seconds["fairseq"], seconds["own"])
         repeats = f"median of {given.repeats}, {given.threads} threads"
         print(f"words per second, {name}: {ratio:.2f} [{low:.2f}, {high:.2f}] of fairseq-train ({repeats})")
@@ -93,7 +93,7 @@ def updates(trainer: Trainer, batches: list[Any], *, norms: bool) -> Callable[[]
     """Return a function that makes an update per batch."""
     trainer.get_train_iterator(epoch=1)
     trainer.begin_epoch(1)
-    heads = [weight for weight in trainer.model.parameters() if site_of(weight) is not None]
+    heads = [weight for weight in trainer.model.parameters() if find_site(weight) is not None]
 
     def run() -> None:
         with metrics.aggregate(new_root=True):

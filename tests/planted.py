@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
-from headroom.engines.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.maps import MapBatch, MapObserver, pad_spans
 from torch import Tensor
 
 Pointer = Callable[[int, int], int]
@@ -49,7 +49,7 @@ def batch_of(
         words = list(range(3, 3 + size)) if pieces is None else list(pieces[row])
         tokens[row, : size + 2] = torch.tensor([CLS, *words, END])
     ordinary = tokens > PAD
-    spans = padded_spans([[(word.start, word.end) for word in sentence.words] for sentence in sentences], ordinary)
+    spans = pad_spans([[(word.start, word.end) for word in sentence.words] for sentence in sentences], ordinary)
 
     def show(observer: MapObserver) -> None:
         for site, pointers in heads.items():

@@ -92,7 +92,7 @@ class Classification:
     def run(self, work: Path, *, arm: Arm, seed: int = 1, notify: Any = lambda _: None, stop: bool = False) -> None:
         """Train one classifier, as one of so many processes as there are; `stop` before the tenth update."""
         from headroom.engines.hub.classifier import trainer, training
-        from headroom.engines.hub.classifier.arms import changes_of
+        from headroom.engines.hub.classifier.arms import build_hooks
         from toy_fine_tuning import examples
         from transformers import TrainerCallback
 
@@ -108,7 +108,7 @@ class Classification:
             device="cpu",
             work=work,
             notify=notify,
-            changes=changes_of(arm, seed),
+            changes=build_hooks(arm, seed),
             callbacks=(Stop(),) if stop else (),
         )
 

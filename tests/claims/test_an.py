@@ -11,13 +11,13 @@ from claims.claim_tables import expect as expect_of
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from headroom.core.statistics import Estimate, median_of
+from headroom.core.statistics import Estimate, find_median
 from headroom.decisions.answer import answer
 from headroom.experiments.arms.head_counts import heads_per_site, sweeps
 from headroom.experiments.arms.paired import chosen_alphas
-from headroom.experiments.arms.paired import compared as from_table
+from headroom.experiments.arms.paired import read_compared as from_table
 from headroom.report.first_screen import ClaimVerdict
-from headroom.study.arms import ArmDescription, described
+from headroom.study.arms import ArmDescription, describe_arm
 from headroom.study.tables import StudyTables
 from pandas import Series
 from scipy.stats import ttest_rel
@@ -259,8 +259,8 @@ def test_r5_judges_every_way_to_train_apart(tmp_path: Path) -> None:
 
 
 def test_the_width_of_heads_is_that_of_the_model() -> None:
-    assert described("few", {"method": "baseline", "heads": 2}, {"heads": 8, "width": 64}).width == 64
-    assert described("few", {"method": "baseline", "heads": 2}, {"source": "hub"}).width is None
+    assert describe_arm("few", {"method": "baseline", "heads": 2}, {"heads": 8, "width": 64}).width == 64
+    assert describe_arm("few", {"method": "baseline", "heads": 2}, {"source": "hub"}).width is None
 
 
 def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> None:
@@ -297,8 +297,8 @@ def test_r6_takes_the_median_of_rounds(tmp_path: Path) -> None:
 
 
 def test_a_median_has_an_interval_from_order_statistics() -> None:
-    assert median_of(Series(range(1, 11), dtype=float)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
-    assert median_of(Series(range(1, 7), dtype=float)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
+    assert find_median(Series(range(1, 11), dtype=float)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
+    assert find_median(Series(range(1, 7), dtype=float)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
 
 
 def test_r7_asks_every_control(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_arms_are_compared_with_the_baseline_of_their_shape(tmp_path: Path) -> N
 
 def test_differences_are_paired_by_seed(tmp_path: Path) -> None:
     tables = study(tmp_path, evaluation=scored(**ROWS))
-    found = arm_numbers.compared_by_arm(tables, scores_by_seed(tables)).set_index("arm")
+    found = arm_numbers.compare_by_arm(tables, scores_by_seed(tables)).set_index("arm")
     assert list(found["other"]) == ["", "baseline", "baseline"]
     assert list(found["seeds"]) == ["1 2 3"] * 3
     # differences 0.8, 0.9, 0.7: sd 0.1, t(2) 4.303, over the root of 3
@@ -49,13 +49,13 @@ def test_differences_are_paired_by_seed(tmp_path: Path) -> None:
 def test_only_common_seeds_make_a_difference(tmp_path: Path) -> None:
     tables = study(tmp_path, evaluation=scored(baseline=[30.0], svgd=[31.0]))
     values = {"baseline": Series({1: 1.0, 2: 3.0}), "svgd": Series({2: 4.0, 3: math.nan})}
-    found = arm_numbers.compared_by_arm(tables, values).set_index("arm")
+    found = arm_numbers.compare_by_arm(tables, values).set_index("arm")
     assert list(found["value"]) == [2.0, 4.0]
     assert list(found["seeds"]) == ["1 2", "2"]
     assert found.loc["svgd", "delta"] == 1.0
     assert math.isnan(found["delta_low"]["svgd"]), "one common seed has no interval"
     apart = {"baseline": Series({1: 1.0}), "svgd": Series({2: 4.0})}
-    assert list(arm_numbers.compared_by_arm(tables, apart)["other"]) == ["", ""]
+    assert list(arm_numbers.compare_by_arm(tables, apart)["other"]) == ["", ""]
 
 
 def two_arms() -> dict[str, list[Row]]:

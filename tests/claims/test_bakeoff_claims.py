@@ -10,7 +10,7 @@ from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.curves import mean_of_draws
-from headroom.experiments.bakeoff.claims import MEDIAN, areas, best_of, is_criterion
+from headroom.experiments.bakeoff.claims import MEDIAN, areas, find_best, is_criterion
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""
@@ -77,8 +77,8 @@ def test_the_criterion_is_chosen_on_other_runs(tmp_path: Path):
         if row["order"] == "output-norm" and row["heads_removed"] == 4:
             row["value"] = 50.0 * (0.95 if row["run"].endswith("1") else 0.2)
     first, second = areas(study(tmp_path, bakeoff_curves=rows))
-    assert best_of([first], is_criterion).order == "output-norm"
-    assert best_of([second], is_criterion).order == "loss-ablation"
+    assert find_best([first], is_criterion).order == "output-norm"
+    assert find_best([second], is_criterion).order == "loss-ablation"
     found = verdict_of("B1", study(tmp_path / "again", bakeoff_curves=rows))
     assert found.verdict == UNDECIDED  # the first run holds, the second, judged by the first's choice, does not
     assert "loss-ablation or output-norm: +5" in found.ours  # the mean of 0.41 / 2 and -0.2 / 2

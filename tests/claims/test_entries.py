@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
+from headroom.claims.entries import PLACE, Amount, all_claims, fill_in, read_papers, rule_of, threshold
 from headroom.core.errors import HeadroomError
 from headroom.study.tables import StudyTables
 
@@ -35,7 +35,7 @@ def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
 def test_numbers_in_texts() -> None:
     values = {"half": 0.5, "few": 0.001, "batch": 16.0, "by_task": {"sst2": 0.6}, "arm": "svgd"}
     text = "{half:%}, {few:%}, {batch}, {half}, {by_task[sst2]:%}, {arm}: {}"
-    assert filled(text, values) == "50 %, 0.1 %, 16, 0.5, 60 %, svgd: {}"
+    assert fill_in(text, values) == "50 %, 0.1 %, 16, 0.5, 60 %, svgd: {}"
     assert f"{Amount(1.05)}" == "1.05"
 
 

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import numpy
 import pytest
 from headroom.claims.verdict import FAILS, above, below
-from headroom.core.curves import area, removable_share, share_kept
+from headroom.core.curves import area, compute_share_kept, removable_share
 from headroom.core.statistics import (
     Estimate,
-    exchanged,
+    draw_resamples,
+    estimate_mean,
+    exchange_outputs,
     exchanges,
     holm,
     interval,
-    mean_of,
     percentage,
-    resampled_indices,
     resampling_weights,
     tail_p,
 )
@@ -46,7 +46,7 @@ def answers(random: numpy.random.Generator, shares: list[float], examples: int, 
 def kept(right: ndarray, weights: ndarray) -> ndarray:
     """Return shares kept, (1 + samples, points), from right answers (points, examples)."""
     means = numpy.vstack([right.mean(axis=1), weights @ right.T / right.shape[1]])
-    return share_kept(means, means[:, :1], CHANCE)
+    return compute_share_kept(means, means[:, :1], CHANCE)
 
 
 def refuted(decide: Callable[[numpy.random.Generator], str]) -> float:
@@ -63,7 +63,7 @@ SHARES = numpy.arange(11) / 10
 
 @pytest.mark.parametrize("examples", [150, 500])
 def test_pruning_curves_of_the_paper(examples: int) -> None:
-    weights = resampling_weights(resampled_indices(examples, 400))
+    weights = resampling_weights(draw_resamples(examples, 400))
 
     def removable(random: numpy.random.Generator) -> str:
         curve = kept(answers(random, CURVE, examples), weights)
@@ -81,7 +81,7 @@ def test_pruning_curves_of_the_paper(examples: int) -> None:
 @pytest.mark.parametrize("examples", [300, 1000])
 def test_single_heads_of_the_paper(examples: int) -> None:
     """Of 72 heads one gains as much as the paper's best, most change nothing, a few lose two points."""
-    weights = resampling_weights(resampled_indices(examples, 400))
+    weights = resampling_weights(draw_resamples(examples, 400))
     drawn = exchanges(examples, 400)
     effects = [1.0, 1.004, *[1.0] * 61, *[0.96] * 10]
 
@@ -93,7 +93,7 @@ def test_single_heads_of_the_paper(examples: int) -> None:
             both = numpy.stack([other, numpy.ones(examples)], axis=1)
             delta = float(percentage(both.sum(axis=0)) - percentage(full.sum(axis=0)))
             low, high = interval(100 * weights @ (other - right[0]) / examples)
-            p = tail_p(exchanged(full, both, percentage, drawn), delta)
+            p = tail_p(exchange_outputs(full, both, percentage, drawn), delta)
             rows.append({"delta": delta, "low": low, "high": high, "tail": p, "scale": 100 * (RIGHT - CHANCE)})
         frame = DataFrame(rows)
         return frame.assign(p_holm=holm(frame["tail"].tolist()), run="mnli.baseline.seed1")
@@ -121,8 +121,8 @@ def test_heads_with_a_role_that_survive(heads: int, roles: int, survivors: int) 
 @pytest.mark.parametrize("seeds", [2, 3])
 def test_gains_of_the_paper_over_seeds(seeds: int) -> None:
     """An et al. 2020: +0.8 BLEU, with half a point between seeds; prunability within its margins."""
-    assert refuted(lambda random: above(0.0).verdict(mean_of(random.normal(0.8, 0.7, seeds)))) <= 0.05
-    assert refuted(lambda random: below(0.0).verdict(mean_of(random.normal(-0.016, 0.01, seeds)))) <= 0.05
+    assert refuted(lambda random: above(0.0).verdict(estimate_mean(random.normal(0.8, 0.7, seeds)))) <= 0.05
+    assert refuted(lambda random: below(0.0).verdict(estimate_mean(random.normal(-0.016, 0.01, seeds)))) <= 0.05
 
 
 @pytest.mark.parametrize("heads", [72, 144])
@@ -142,7 +142,7 @@ def test_correlations_of_the_paper_between_domains(heads: int) -> None:
 @pytest.mark.parametrize("share", [0.995, 0.992])
 def test_gates_of_the_paper(examples: int, share: float) -> None:
     """10 of 48 heads keep 99.5 % of the score, 58 of 144 99.2 %; the same training without gates changes nothing."""
-    weights = resampling_weights(resampled_indices(examples, 400))
+    weights = resampling_weights(draw_resamples(examples, 400))
 
     def decide(random: numpy.random.Generator) -> str:
         found = kept(answers(random, [1.0, share, 1.0], examples), weights)

@@ -7,7 +7,7 @@ import pytest
 from claims.claim_tables import at, gated, offset, rare
 from claims.refuted import RANDOM, Row, refuted
 from headroom.claims.entries import read_papers
-from headroom.core.statistics import interval, resampled_indices, resampling_weights
+from headroom.core.statistics import draw_resamples, interval, resampling_weights
 
 pytestmark = pytest.mark.long
 
@@ -20,7 +20,7 @@ LARGEST = 0.205
 def share_over(random: RANDOM, chances: numpy.ndarray, base: numpy.ndarray) -> tuple[float, float, float]:
     """Return the share of hits less that of a baseline with its interval over items, of items with these chances."""
     hits = (random.random(len(chances)) < chances).astype(float) - (random.random(len(base)) < base)
-    weights = resampling_weights(resampled_indices(len(hits), 400))
+    weights = resampling_weights(draw_resamples(len(hits), 400))
     return (float(hits.mean()), *interval(weights @ hits / len(hits)))
 
 

@@ -14,11 +14,11 @@ from headroom.claims.entries import read_papers
 from headroom.claims.verdict import HOLDS
 from headroom.core import ranks
 from headroom.core.statistics import (
-    exchanged,
+    draw_resamples,
+    exchange_outputs,
     exchanges,
     interval,
     percentage,
-    resampled_indices,
     resampling_weights,
     tail_p,
 )
@@ -46,7 +46,7 @@ def translated(random: RANDOM, shares: Sequence[float], examples: int, full: flo
         full: The quality of the full model, as a share of the usual BLEU.
     """
     points = translated_curve(random, quality_of(full * numpy.array(shares)), examples)
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
     bleu = METRICS["bleu"]
     return bleu(points.sum(axis=1)), numpy.stack([bleu(weights @ own) for own in points])
 
@@ -66,7 +66,7 @@ def scored(random: RANDOM, task: str, shares: Sequence[float], examples: int) ->
     if task == "translation":
         return translated(random, shares, examples)
     right = classified(random, shares, examples)
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
     return 100 * right.mean(axis=1), 100 * right @ weights.T / examples
 
 
@@ -185,7 +185,7 @@ def kept_alone(random: RANDOM, task: str, changes: dict[tuple[str, int], float],
     full, chance = (MICHEL["curves"]["translation"]["gradient"][0], 0.0) if task == "translation" else BERT
     shares = [1.0, *(1 + change / (full - chance) for change in changes.values())]
     drawn = exchanges(examples, SAMPLES)
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
     if task == "translation":
         statistics, how = translated_curve(random, quality_of(numpy.array(shares)), examples), METRICS["bleu"]
     else:
@@ -195,7 +195,7 @@ def kept_alone(random: RANDOM, task: str, changes: dict[tuple[str, int], float],
     for place, (kind, layer) in enumerate(changes, start=1):
         delta = float(values[place] - values[0])
         low, high = interval(resampled[place] - resampled[0])
-        p = tail_p(exchanged(statistics[0], statistics[place], how, drawn), delta)
+        p = tail_p(exchange_outputs(statistics[0], statistics[place], how, drawn), delta)
         yield {
             "kind": kind, "layer": layer, "head": 1, "chosen_on": "choose test", "value": values[place],
             "full": values[0], "delta": delta, "low": low, "high": high, "p": p, "p_holm": p, "chance": chance,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from headroom.claims.pooling import by_ground, over_corpora, shipped_grounds
+from headroom.claims.pooling import by_ground, over_corpora, read_grounds
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition
-from headroom.core.statistics import Estimate, mean_of, over_runs
-from headroom.report.reference import shipped_studies
+from headroom.core.statistics import Estimate, estimate_mean, over_runs
+from headroom.report.reference import list_shipped
 from whole_project import ROOT
 
 GENERATED, REAL = "generated text", "real text"
@@ -41,7 +41,7 @@ def together(*studies: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, 
 def test_corpora_are_random_effects_of_equal_weight() -> None:
     values = [3.0, 5.0, 4.0]
     (row,) = together(*(study(f"s{place}", value, f"t{place}") for place, value in enumerate(values)))
-    assert (row["value"], row["low"], row["high"]) == pytest.approx(mean_of(values))
+    assert (row["value"], row["low"], row["high"]) == pytest.approx(estimate_mean(values))
     assert (row["verdict"], row["studies"], row["trainings"]) == (HOLDS, "s0 s1 s2", "t0 t1 t2")
 
 
@@ -79,10 +79,10 @@ def test_what_cannot_be_judged_is_left_out_and_told_where_nothing_else_is() -> N
 
 
 def test_shipped_numbers_count_every_training_once() -> None:
-    claims = pandas.concat([CLAIMS.read(place / CLAIMS.path) for place in shipped_studies(ROOT / "reports/reference")])
+    claims = pandas.concat([CLAIMS.read(place / CLAIMS.path) for place in list_shipped(ROOT / "reports/reference")])
     claims = claims[claims["run"] == "pooled"]
     counted = 0
-    for row in shipped_grounds().itertuples():
+    for row in read_grounds().itertuples():
         if isinstance(row.trainings, str) and row.trainings:
             own = claims[
                 (claims["claim"] == row.claim) & (claims["part"] == row.part) & (claims["ground"] == row.ground)

@@ -5,9 +5,9 @@ import math
 import numpy
 import pytest
 from headroom.claims.entries import all_claims
-from headroom.claims.evaluation import Decision, factor, needed, seeds_for
+from headroom.claims.evaluation import Decision, factor, recommend, seeds_for
 from headroom.claims.verdict import HOLDS, UNDECIDED, Number, Reading, above
-from headroom.core.statistics import Estimate, mean_of, over_runs
+from headroom.core.statistics import Estimate, estimate_mean, over_runs
 
 
 def decision(claim: str, *found: tuple[Estimate, float], examples: int = 0, seeds: int = 1) -> Decision:
@@ -25,20 +25,20 @@ def test_intervals_shrink_with_the_root_of_the_examples() -> None:
 
 
 def test_sentences_that_decide() -> None:
-    assert needed(decision("M7", (Estimate(0.5, 0.3, 0.8), 0.4), examples=300)) == "about 900 more sentences"
+    assert recommend(decision("M7", (Estimate(0.5, 0.3, 0.8), 0.4), examples=300)) == "about 900 more sentences"
     two = decision("M7", (Estimate(0.5, 0.3, 0.8), 0.4), (Estimate(0.5, 0.3, 0.8), 0.35), examples=150)
-    assert needed(two) == "about 450 more sentences"  # the part that requires more
-    assert needed(decision("M7", (Estimate(0.4, 0.3, 0.5), 0.4), examples=300)).startswith("no number of sentences")
+    assert recommend(two) == "about 450 more sentences"  # the part that requires more
+    assert recommend(decision("M7", (Estimate(0.4, 0.3, 0.5), 0.4), examples=300)).startswith("no number of sentences")
 
 
 def test_a_decided_claim_and_one_that_counts_need_nothing() -> None:
-    assert needed(decision("M7", (Estimate(0.5, 0.45, 0.6), 0.4), examples=300)) == ""
-    assert needed(decision("M7", (Estimate(0.5, 0.3, 0.6), 0.4))) == ""
+    assert recommend(decision("M7", (Estimate(0.5, 0.45, 0.6), 0.4), examples=300)) == ""
+    assert recommend(decision("M7", (Estimate(0.5, 0.3, 0.6), 0.4))) == ""
 
 
 def test_seeds_that_decide_put_the_threshold_outside_at_the_spread_seen() -> None:
     seen = [0.2, 1.0, 0.3]
-    found = mean_of(seen)
+    found = estimate_mean(seen)
     assert found.low < 0 < found.high
     enough = seeds_for(found, None, 0.0, 3)
     spread = found.high - found.value
@@ -50,13 +50,13 @@ def test_seeds_that_decide_put_the_threshold_outside_at_the_spread_seen() -> Non
         return spread * 3**0.5 / t.ppf(0.975, 2) * t.ppf(0.975, seeds - 1) / seeds**0.5
 
     assert half(int(enough)) < 0.5 <= half(int(enough) - 1)
-    assert needed(decision("R2", (found, 0.0), seeds=3)) == f"about {enough - 3:.0f} more seeds"
+    assert recommend(decision("R2", (found, 0.0), seeds=3)) == f"about {enough - 3:.0f} more seeds"
     half_by_sentences = Estimate(0.5, 0.1, 0.9)
     assert seeds_for(found, half_by_sentences, 0.0, 3) > enough  # sentences leave less room
 
 
 def test_one_seed_has_no_interval() -> None:
-    assert needed(decision("R2", (Estimate(0.5), 0.0), seeds=1)) == "about 1 more seed"
+    assert recommend(decision("R2", (Estimate(0.5), 0.0), seeds=1)) == "about 1 more seed"
 
 
 SAMPLES, DRAWS = 60, 1200

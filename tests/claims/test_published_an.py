@@ -12,7 +12,7 @@ from claims.test_an import losses
 from headroom.claims.entries import all_claims, read_papers
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, above
-from headroom.core.statistics import mean_of
+from headroom.core.statistics import estimate_mean
 
 BLEU = next(paper for paper in read_papers() if paper.claims[0].id == "R1").values["bleu"]
 
@@ -33,6 +33,6 @@ def test_a_gain_of_the_published_size_is_hardly_ever_refuted(spread: float) -> N
     """The spreads are those of the differences of three seeds in the shipped study of repulsion."""
     smallest = min(repulsive - baseline for baseline, repulsive in BLEU.values())
     seeds = numpy.random.default_rng(1).normal(smallest, spread, size=(1000, 3))
-    found = [above(0.0).verdict(mean_of(differences)) for differences in seeds]
+    found = [above(0.0).verdict(estimate_mean(differences)) for differences in seeds]
     assert found.count(FAILS) <= 0.05 * len(found)
     assert found.count(HOLDS) > found.count(FAILS)

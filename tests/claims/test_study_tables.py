@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
 from headroom.core.errors import HeadroomError
-from headroom.experiments.ablation.claims import changed, right_or_wrong
+from headroom.experiments.ablation.claims import find_changed, right_or_wrong
 from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
 from headroom.study.configuration import arms_in, read_configuration, tasks_in
@@ -266,7 +266,7 @@ def test_corrections_are_over_the_rows_given(
     given = zip(classified(effects([-1.0] * 4)), P, (0.001, 0.02, 0.03, 1), (0.001, 0.002, 0.03, 1), strict=True)
     rows = [row | {"p": p, "p_mcnemar": p, "p_holm": holm, "p_bh": bh} for row, p, holm, bh in given]
     table = study(tmp_path, ablation=rows).ablation
-    assert changed(table, column, correction, part=part).sum() == expected
+    assert find_changed(table, column, correction, part=part).sum() == expected
 
 
 def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path: Path) -> None:

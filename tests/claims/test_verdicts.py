@@ -19,11 +19,11 @@ from headroom.claims.verdict import (
     above,
     below,
     exactly,
-    pooled,
+    pool,
 )
-from headroom.core.statistics import Estimate, mean_of, outliers, over_runs
+from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
 from headroom.experiments.preconditions import loss_settled
-from headroom.report.reference import shipped_studies
+from headroom.report.reference import list_shipped
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,41 +72,41 @@ def test_several_runs_are_judged_by_the_interval_of_their_mean() -> None:
     """Votes would decide here: one run holds, and the others are undecided or contradict it."""
     sentences = numpy.random.default_rng(0).normal(0, 0.5, 400)
     readings = [of_run(seed, value, sentences) for seed, value in enumerate((4.0, 3.0, 5.0), 1)]
-    whole = pooled(readings)
+    whole = pool(readings)
     assert whole is not None
     (number,) = whole.numbers
     assert number.found == over_runs([4.0, 3.0, 5.0], [4.0 + sentences, 3.0 + sentences, 5.0 + sentences])
     assert number.these is not None
     assert number.found.low < number.these.low < number.these.high < number.found.high
     assert (whole.verdict, whole.runs) == (HOLDS, tuple(one.run for one in readings))
-    apart = pooled([of_run(seed, value, sentences) for seed, value in enumerate((9.0, 2.0, 2.0), 1)])
+    apart = pool([of_run(seed, value, sentences) for seed, value in enumerate((9.0, 2.0, 2.0), 1)])
     assert apart is not None
     assert apart.verdict == UNDECIDED  # though each of the runs is above the threshold
 
 
 def test_runs_without_resamples_have_a_t_interval_as_wide_as_their_own() -> None:
-    whole = pooled([of_run(seed, value) for seed, value in enumerate((4.0, 3.0, 5.0), 1)])
+    whole = pool([of_run(seed, value) for seed, value in enumerate((4.0, 3.0, 5.0), 1)])
     assert whole is not None
-    half = math.hypot(mean_of([4.0, 3.0, 5.0]).high - 4, 1)
+    half = math.hypot(estimate_mean([4.0, 3.0, 5.0]).high - 4, 1)
     assert whole.numbers[0].found == pytest.approx(Estimate(4.0, 4 - half, 4 + half))
 
 
 def test_shares_end_at_their_limits_and_exact_numbers_have_no_width() -> None:
     shares = [Number("n", Estimate(v, v - 0.1, v + 0.05), "share", limits=(0.0, 1.0)) for v in (0.9, 0.95, 0.7)]
-    whole = pooled([Reading((one,), f"translation.baseline.seed{seed}") for seed, one in enumerate(shares, 1)])
+    whole = pool([Reading((one,), f"translation.baseline.seed{seed}") for seed, one in enumerate(shares, 1)])
     assert whole is not None
     assert whole.numbers[0].found.high == 1.0
-    same = pooled([Reading((Number("n", exactly(3.0), asked=above(2.5)),), run) for run in ("a.b.seed1", "a.b.seed2")])
+    same = pool([Reading((Number("n", exactly(3.0), asked=above(2.5)),), run) for run in ("a.b.seed1", "a.b.seed2")])
     assert same is not None
     assert (same.numbers[0].found, same.verdict) == ((3.0, 3.0, 3.0), HOLDS)
 
 
 def test_runs_that_lack_a_precondition_are_left_out() -> None:
     runs = [of_run(1, 4.0), of_run(2, 4.1), of_run(3, -9.0, barrier="48 heads: it has 12")]
-    whole = pooled(runs)
+    whole = pool(runs)
     assert whole is not None
     assert whole.runs == (runs[0].run, runs[1].run)
-    half = pooled(runs[1:])
+    half = pool(runs[1:])
     assert half is not None
     assert half.verdict == NOT_COMPARABLE  # half of the runs are too few
 
@@ -135,7 +135,7 @@ def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:
     assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.5]) == []  # 1.74 standard deviations
 
 
-@pytest.mark.parametrize("place", shipped_studies(ROOT / "reports" / "reference"), ids=lambda place: place.name)
+@pytest.mark.parametrize("place", list_shipped(ROOT / "reports" / "reference"), ids=lambda place: place.name)
 def test_no_shipped_verdict_contradicts_its_interval(place: Path) -> None:
     for row in CLAIMS.read(place / "claims.csv").itertuples():
         found = Estimate(row.value, row.low, row.high)

@@ -7,16 +7,16 @@ import pytest
 from headroom.core import curves
 from headroom.core.statistics import (
     Sample,
-    exchanged,
+    draw_resamples,
+    estimate_mean,
+    exchange_outputs,
     exchanges,
     interval,
     mean,
-    mean_of,
     mean_p,
     over_runs,
     percentage,
     randomisation_p,
-    resampled_indices,
     resampling_weights,
     tail_p,
     welch,
@@ -90,7 +90,7 @@ def test_two_systems_alike_are_rarely_told_apart(
     for _ in range(NULLS_DRAWN):
         full, other = draw(random, examples)
         observed = float(how(other.sum(axis=0)) - how(full.sum(axis=0)))
-        null = exchanged(full, other, how, drawn)
+        null = exchange_outputs(full, other, how, drawn)
         found.append((randomisation_p(null, observed), tail_p(null, observed)))
     assert (numpy.array(found) < 0.05).mean(axis=0) == pytest.approx(0.05, abs=0.01)
     assert (numpy.array(found) < 0.01).mean(axis=0) == pytest.approx(0.01, abs=0.004)
@@ -110,7 +110,7 @@ def test_intervals_of_differences_contain_the_truth(
 ) -> None:
     random = numpy.random.default_rng(examples)
     how = {"exact": percentage, "loss": mean, "bleu": METRICS["bleu"]}[metric]
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
     covered = 0
     for _ in range(DRAWS):
         full, other = (
@@ -126,7 +126,7 @@ def test_intervals_over_runs_contain_the_truth() -> None:
     means, differences = 0, 0
     for _ in range(4 * DRAWS):
         first, second = random.normal(1.0, 1.0, 3), random.normal(0.0, 2.0, 5)
-        low, high = mean_of(first)[1:]
+        low, high = estimate_mean(first)[1:]
         means += low <= 1 <= high
         low, high = welch(first.tolist(), second.tolist())[1:]
         differences += low <= 1 <= high
@@ -139,7 +139,7 @@ def test_intervals_over_runs_contain_the_truth() -> None:
 def test_intervals_over_runs_and_sentences_contain_the_truth(runs: int, between: float, own: float) -> None:
     """Effects of runs, of sentences, and their interaction."""
     random, sentences = numpy.random.default_rng(runs), 200
-    weights = resampling_weights(resampled_indices(sentences, 300)) / sentences
+    weights = resampling_weights(draw_resamples(sentences, 300)) / sentences
     covered = 0
     for _ in range(DRAWS):
         table = (
@@ -186,12 +186,12 @@ def changing(random: numpy.random.Generator, kept: ndarray, examples: int, luck:
 def kept_of_scores(right: ndarray, weights: ndarray, chance: float) -> ndarray:
     """Return shares kept of a curve and of its resamples, (1 + samples, points), from right answers (points, n)."""
     means = numpy.vstack([right.mean(axis=1), weights @ right.T / right.shape[1]])
-    return curves.share_kept(means, means[:, :1], chance)
+    return curves.compute_share_kept(means, means[:, :1], chance)
 
 
 def simulated(random: numpy.random.Generator, kept: ndarray, examples: int) -> ndarray:
     """Return the shares kept of one simulated curve and of its resamples, (1 + samples, points)."""
-    weights = resampling_weights(resampled_indices(examples, 400))
+    weights = resampling_weights(draw_resamples(examples, 400))
     return kept_of_scores(changing(random, kept, examples), weights, CHANCE)
 
 
@@ -249,7 +249,7 @@ def test_areas_shares_and_their_differences_have_intervals_that_contain_the_trut
     shape: str, at: float, examples: int
 ) -> None:
     random, kept = numpy.random.default_rng(examples), known_curve(shape, at)
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
 
     def draw() -> ndarray:
         return kept_of_scores(changing(random, kept, examples), weights, CHANCE)
@@ -261,13 +261,13 @@ def test_areas_shares_and_their_differences_have_intervals_that_contain_the_trut
 def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth() -> None:
     examples = 150
     random, qualities = numpy.random.default_rng(examples), known_curve(BENT, 0).clip(1e-3) ** 0.3
-    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    weights = resampling_weights(draw_resamples(examples, SAMPLES))
     bleu, truth = METRICS["bleu"], expected_bleu(qualities)
 
     def draw() -> ndarray:
         points = translated_curve(random, qualities, examples)
         scores = numpy.stack([numpy.r_[bleu(own.sum(axis=0)), bleu(weights @ own)] for own in points], axis=1)
-        return curves.share_kept(scores, scores[:, :1], 0.0)
+        return curves.compute_share_kept(scores, scores[:, :1], 0.0)
 
     found = coverage(draw, truth / truth[0], DRAWS)
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
@@ -281,7 +281,7 @@ def test_areas_of_several_runs_have_intervals_that_contain_the_truth(runs: int, 
     With few runs the interval is too wide where both parts of the variance matter, and never too narrow.
     """
     random, examples, draws = numpy.random.default_rng(runs), 300, 2 * DRAWS
-    weights = resampling_weights(resampled_indices(examples, 400))
+    weights = resampling_weights(draw_resamples(examples, 400))
     truth, covered = float(curves.area(SHARES, 1 - SHARES + 0.5 * SHARES * (1 - SHARES))), 0
     for _ in range(draws):
         bends = random.normal(0.5, between, runs)

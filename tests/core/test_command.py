@@ -220,5 +220,5 @@ def test_programming_errors_keep_their_traceback(error: Exception) -> None:
     ],
 )
 def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: float) -> None:
-    found = command.epoch_of(checkpoint)
+    found = command.read_epoch(checkpoint)
     assert (found, type(found)) == (epoch, type(epoch))  # a whole one is written without decimals

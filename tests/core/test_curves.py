@@ -2,8 +2,8 @@
 
 import numpy
 import pytest
-from headroom.core.curves import area, monotone, removable_share, share_kept
-from headroom.core.statistics import resampled_indices, resampling_weights
+from headroom.core.curves import area, compute_share_kept, monotone, removable_share
+from headroom.core.statistics import draw_resamples, resampling_weights
 
 TENTHS = numpy.arange(11) / 10
 
@@ -15,9 +15,9 @@ def resampled(curve: list[float] | numpy.ndarray, spread: float = 0.0) -> numpy.
 
 
 def test_what_is_kept_is_counted_from_chance() -> None:
-    assert share_kept(numpy.array([90.0, 70.0, 50.0]), numpy.array(90.0), 50.0).tolist() == [1.0, 0.5, 0.0]
-    assert share_kept(numpy.array([20.0]), numpy.array([40.0]), 0.0).tolist() == [0.5]
-    assert numpy.isnan(share_kept(numpy.array([50.0]), numpy.array([50.0]), 50.0)).all()
+    assert compute_share_kept(numpy.array([90.0, 70.0, 50.0]), numpy.array(90.0), 50.0).tolist() == [1.0, 0.5, 0.0]
+    assert compute_share_kept(numpy.array([20.0]), numpy.array([40.0]), 0.0).tolist() == [0.5]
+    assert numpy.isnan(compute_share_kept(numpy.array([50.0]), numpy.array([50.0]), 50.0)).all()
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_flat_curve_of_three_hundred_examples(chance: float, expected: float) 
     for row, count in zip(answers[1:], right[1:], strict=True):  # nine answers become right, more become wrong
         row[random.choice(right[0], count - 9, replace=False)] = 1
         row[right[0] + random.choice(examples - right[0], 9, replace=False)] = 1
-    weights = resampling_weights(resampled_indices(examples, 1000)) / examples
+    weights = resampling_weights(draw_resamples(examples, 1000)) / examples
     means = 100 * numpy.vstack([answers.mean(axis=1), weights @ answers.T])
-    found = removable_share(TENTHS, share_kept(means, means[:, :1], chance), 0.03)
+    found = removable_share(TENTHS, compute_share_kept(means, means[:, :1], chance), 0.03)
     assert found.value == pytest.approx(expected, abs=0.02)
     assert found.low < 0.2
     assert 0.6 < found.high < 0.66

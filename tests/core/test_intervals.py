@@ -6,11 +6,11 @@ import numpy
 import pytest
 from headroom.core.statistics import (
     Estimate,
-    counted_share,
-    jackknifed,
-    mean_of,
+    estimate_mean,
+    estimate_share,
+    find_median,
+    jackknife,
     mean_p,
-    median_of,
     over_runs,
     welch,
 )
@@ -19,20 +19,20 @@ from scipy import stats
 
 def test_the_mean_of_runs_worked_by_hand() -> None:
     # sd 1, error 1 / sqrt 3, t 4.3027 with two degrees of freedom
-    found = mean_of([1.0, 2.0, 3.0])
+    found = estimate_mean([1.0, 2.0, 3.0])
     assert found == pytest.approx((2.0, 2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)))
-    assert mean_of([1.0, 1.0]) == (1.0, 1.0, 1.0)
+    assert estimate_mean([1.0, 1.0]) == (1.0, 1.0, 1.0)
 
 
 def test_a_single_run_has_no_interval() -> None:
-    assert mean_of([2.0])[0] == 2.0
-    assert all(map(math.isnan, mean_of([2.0])[1:]))
+    assert estimate_mean([2.0])[0] == 2.0
+    assert all(map(math.isnan, estimate_mean([2.0])[1:]))
     assert math.isnan(mean_p([2.0]))
 
 
 def test_several_intervals_at_once_are_wider() -> None:
     quantile = stats.t.ppf(1 - 0.025 / 4, 2)
-    assert mean_of([1.0, 2.0, 3.0], comparisons=4).high == pytest.approx(2 + quantile / math.sqrt(3))
+    assert estimate_mean([1.0, 2.0, 3.0], comparisons=4).high == pytest.approx(2 + quantile / math.sqrt(3))
 
 
 def test_the_p_of_a_mean_is_that_of_scipy() -> None:
@@ -52,8 +52,8 @@ def test_welch_is_that_of_scipy() -> None:
 def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:
     values = [1.0, 2.0, 4.0, 9.0]
     without = [(sum(values) - one) / 3 for one in values]
-    assert jackknifed(4.0, without) == pytest.approx(mean_of(values))
-    assert math.isnan(jackknifed(1.5, [2.0, 1.0]).low)
+    assert jackknife(4.0, without) == pytest.approx(estimate_mean(values))
+    assert math.isnan(jackknife(1.5, [2.0, 1.0]).low)
 
 
 @pytest.mark.parametrize("runs", [3, 6])
@@ -67,15 +67,15 @@ def test_the_jackknife_of_pairs_covers_as_often_as_it_says(runs: int) -> None:
         def pairs(values: numpy.ndarray) -> float:
             return float((values.sum() ** 2 - (values**2).sum()) / (len(values) * (len(values) - 1)))
 
-        found = jackknifed(pairs(drawn), [pairs(numpy.delete(drawn, out)) for out in range(runs)])
+        found = jackknife(pairs(drawn), [pairs(numpy.delete(drawn, out)) for out in range(runs)])
         covered += found.low < 1 < found.high
     assert 0.93 <= covered / 1000 <= 0.98
 
 
 def test_the_median_has_an_exact_interval() -> None:
-    assert median_of(range(1, 11)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
-    assert median_of(range(1, 7)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
-    assert math.isnan(median_of(range(5)).low)
+    assert find_median(range(1, 11)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
+    assert find_median(range(1, 7)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
+    assert math.isnan(find_median(range(5)).low)
 
 
 def test_a_single_run_has_the_interval_over_sentences() -> None:
@@ -85,7 +85,7 @@ def test_a_single_run_has_the_interval_over_sentences() -> None:
 def test_runs_without_noise_of_sentences_have_the_t_interval() -> None:
     values = [1.0, 2.0, 4.0]
     drawn = numpy.tile(numpy.array(values)[:, None], (1, 50))
-    assert over_runs(values, drawn) == pytest.approx(mean_of(values))
+    assert over_runs(values, drawn) == pytest.approx(estimate_mean(values))
 
 
 def test_equal_runs_have_the_normal_interval_over_sentences() -> None:
@@ -98,7 +98,7 @@ def test_noise_of_single_runs_is_counted_once() -> None:
     """Two runs with sentence noise of their own: its variance is in that between runs already."""
     noise = numpy.random.default_rng(1).normal(size=(2, 4000))
     found = over_runs([-1.0, 1.0], noise)
-    assert found == pytest.approx(mean_of([-1.0, 1.0]), rel=0.05)
+    assert found == pytest.approx(estimate_mean([-1.0, 1.0]), rel=0.05)
 
 
 def test_quantiles_are_weighted_with_both_variances() -> None:
@@ -109,6 +109,6 @@ def test_quantiles_are_weighted_with_both_variances() -> None:
 
 
 def test_a_counted_share_has_an_exact_interval() -> None:
-    assert counted_share(0.0, 10) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1))
-    assert counted_share(0.5, 2) == pytest.approx((0.5, 1 - 0.975**0.5, 0.975**0.5))
-    assert counted_share(0.3, math.nan) == Estimate(0.3, 0.3, 0.3)
+    assert estimate_share(0.0, 10) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1))
+    assert estimate_share(0.5, 2) == pytest.approx((0.5, 1 - 0.975**0.5, 0.975**0.5))
+    assert estimate_share(0.3, math.nan) == Estimate(0.3, 0.3, 0.3)

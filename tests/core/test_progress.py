@@ -4,7 +4,7 @@ import logging
 
 import pytest
 from headroom.core import progress
-from headroom.core.progress import Steps, followed
+from headroom.core.progress import Steps, follow_items
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_short_stage_and_the_end_of_a_long_one_have_no_line(now, lines):
 
 def test_followed_items_are_finished_when_the_next_one_is_requested(now, lines):
     seen = []
-    for item in followed("abc", "gates", "trainings"):
+    for item in follow_items("abc", "gates", "trainings"):
         seen.append((item, len(lines())))
         now[0] += 60
     assert seen == [("a", 0), ("b", 1), ("c", 2)]

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 from headroom.core import ranks
-from headroom.core.statistics import resampled_indices
+from headroom.core.statistics import draw_resamples
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats
@@ -28,7 +28,7 @@ def test_intervals_equal_a_plain_loop(statistic: str) -> None:
     generator = numpy.random.default_rng(3)
     first = generator.normal(size=24).round(1)
     second = (first + generator.normal(size=24)).round(1)
-    indices = resampled_indices(24, ranks.RESAMPLES)
+    indices = draw_resamples(24, ranks.RESAMPLES)
     values = [ORACLES[statistic](first[row], second[row])[0] for row in indices]
     found = ranks.correlation(statistic, first, second)
     assert found[1:] == pytest.approx(numpy.quantile(values, [0.025, 0.975]), abs=1e-12)
@@ -66,7 +66,7 @@ def test_overlap_interval_equals_a_plain_loop() -> None:
     generator = numpy.random.default_rng(5)
     first, second = generator.normal(size=(2, 12))
     values = []
-    for row in resampled_indices(12, ranks.RESAMPLES):
+    for row in draw_resamples(12, ranks.RESAMPLES):
         tops = [set(numpy.argsort(-scores[numpy.sort(row)], kind="stable")[:3]) for scores in (first, second)]
         values.append(len(tops[0] & tops[1]) / 3)
     assert ranks.overlap(first, second, 3)[1:] == pytest.approx(numpy.quantile(values, [0.025, 0.975]))

@@ -100,7 +100,7 @@ def test_weights_count_the_drawn_sentences() -> None:
 
 def test_resampled_scores_equal_scores_of_resampled_sentences(references: list[str]) -> None:
     table = statistics_of(CHRF(), corrupted(references, 0.3, seed=3), references)
-    indices = statistics.resampled_indices(len(references), samples=5)
+    indices = statistics.draw_resamples(len(references), samples=5)
     found = resampled_scores("chrf", table, statistics.resampling_weights(indices))
     assert found == pytest.approx([score("chrf", table[row]) for row in indices], rel=1e-12)
 
@@ -113,7 +113,7 @@ def test_p_equals_sacrebleu(references: list[str], first: float, second: float, 
     _, results = PairedTest(
         [("full", full), ("other", other)], metrics, references=None, test_type="bs", n_samples=samples
     )()
-    weights = statistics.resampling_weights(statistics.resampled_indices(len(references), samples))
+    weights = statistics.resampling_weights(statistics.draw_resamples(len(references), samples))
     for name, metric, key in (("bleu", BLEU(), "BLEU"), ("chrf", CHRF(), "chrF2")):
         tables = [statistics_of(metric, lines, references) for lines in (full, other)]
         scores = [score(name, table) for table in tables]
@@ -134,7 +134,7 @@ def test_exchanged_differences_equal_those_of_exchanged_sentences(references: li
     """The slow way: swap the outputs of the drawn sentences, and score both corpora."""
     full, other = (statistics_of(BLEU(), corrupted(references, 0.2, seed), references) for seed in (4, 5))
     drawn = statistics.exchanges(len(references), samples=6)
-    found = statistics.exchanged(full, other, metrics.METRICS["bleu"], drawn)
+    found = statistics.exchange_outputs(full, other, metrics.METRICS["bleu"], drawn)
     for row, difference in zip(drawn.astype(bool), found):
         first, second = full.copy(), other.copy()
         first[row], second[row] = other[row], full[row]
@@ -191,4 +191,4 @@ def test_a_sample_scores_all_its_metrics() -> None:
 
 def test_an_empty_set_is_a_clear_error() -> None:
     with pytest.raises(HeadroomError, match="contains no sentences"):
-        statistics.resampled_indices(0)
+        statistics.draw_resamples(0)

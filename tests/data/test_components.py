@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.data.components import components, held_out
 from headroom.data.corpora import Request
 from headroom.data.parallel import ParallelText
-from headroom.data.providers.catalogue import cleaned, parallel
+from headroom.data.providers.catalogue import clean_sentence, parallel
 from headroom.settings.parallel import CatalogueCorpus
 
 # a and c share x, c and e share z: one component over three pairs; b alone; d twice
@@ -52,7 +52,7 @@ def test_too_few_components() -> None:
 
 
 def test_any_white_space_is_one_space_and_invisible_characters_are_dropped() -> None:
-    assert cleaned("Vas\u202f! \u00a0 Wort\u00adteil\u200b ") == "Vas ! Wortteil"
+    assert clean_sentence("Vas\u202f! \u00a0 Wort\u00adteil\u200b ") == "Vas ! Wortteil"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from headroom.data import archives
 from headroom.data.archives import fetch_archive
 from headroom.data.catalogue import SideFile
 from headroom.data.downloads import Patience
-from headroom.data.providers.catalogue import fetch, unpacked_lines
+from headroom.data.providers.catalogue import fetch, read_unpacked_lines
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 WRONG = CONTENT[:-1] + b"?"
@@ -142,16 +142,16 @@ def test_a_url_without_a_file_is_refused(tmp_path, path):
 def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(CONTENT)
-    assert unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
+    assert read_unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
     with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
-        unpacked_lines(path, catalogued(lines=3))
+        read_unpacked_lines(path, catalogued(lines=3))
     path.write_bytes(b"no gzip")
     with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
-        unpacked_lines(path, catalogued())
+        read_unpacked_lines(path, catalogued())
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 100_000)
     (tmp_path / "text.gz").write_bytes(gzip.compress(bytes(10_000_000)))
     with pytest.raises(HeadroomError, match=r"text\.gz: unpacks to \d+ bytes, 1\d\d times its size"):
-        unpacked_lines(tmp_path / "text.gz", catalogued())
+        read_unpacked_lines(tmp_path / "text.gz", catalogued())

@@ -10,7 +10,7 @@ from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import stronger, weaker
 from headroom.data.grammar.lexicon import MODALS, OF_NOUNS, OF_VERBS
 from headroom.data.grammar.logic import direction, is_plain, negation
-from headroom.data.grammar.pairs import _is_clear, text_of
+from headroom.data.grammar.pairs import _is_clear, build_text
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.tree import Clause, Coordination, Name, Sentence
 from small_worlds import World, is_true
@@ -39,7 +39,7 @@ def parts():
 
 
 def results(edits, parts, *, how=None):
-    return {text_of(edit.apply(parts)) for edit in edits if how is None or edit.how == how}
+    return {build_text(edit.apply(parts)) for edit in edits if how is None or edit.how == how}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def sentences():
     found = []
     for domain in (NEAR, FAR):
         drawn = Sampler(domain=domain.literal(), seed="worlds").sentences()
-        short = (s for s in drawn if len(text_of(s).split()) <= 10)
+        short = (s for s in drawn if len(build_text(s).split()) <= 10)
         found += islice((s for s in short if _is_clear(s) and "when" not in str(s) and "while" not in str(s)), 30)
     return found
 
@@ -204,7 +204,7 @@ def test_truth_in_small_worlds(sentences, edits, impossible, seen):
             for number in range(WORLDS):
                 world = World((given, edited), number)
                 values = (is_true(edited, world), is_true(given, world))
-                assert values != impossible, f"{text_of(edited)} | {text_of(given)}"
+                assert values != impossible, f"{build_text(edited)} | {build_text(given)}"
                 true += values[0]
     assert true > seen
 
@@ -247,4 +247,4 @@ def test_words_of_the_tables_are_in_the_lexicon():
     ],
 )
 def test_unrelated_words(word, other, free):
-    assert logic.unrelated(word, other) is free
+    assert logic.are_unrelated(word, other) is free

@@ -98,7 +98,7 @@ def test_cases_are_words_of_the_translation_and_no_form_begins_another(sentences
 
 
 def test_every_wrong_form_is_right_in_another_sentence(sentences):
-    forms = {word.form for sentence in sentences * 2 for word in target.words_of(sentence)}
+    forms = {word.form for sentence in sentences * 2 for word in target.list_words(sentence)}
     wrong = Counter(form in forms for sentence in sentences for case in cases(sentence) for form in case.wrong)
     assert wrong[True] > 0.4 * wrong.total()
 

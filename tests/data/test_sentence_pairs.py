@@ -3,7 +3,7 @@ from collections import Counter
 from itertools import islice
 
 import pytest
-from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
+from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, build_text
 from headroom.data.providers.generated_pairs import generate_pair_sets
 from headroom.settings.labelled import GeneratedPairs
 from sklearn.feature_extraction.text import CountVectorizer
@@ -115,7 +115,7 @@ def test_labels_are_true_in_small_worlds(topic):
         if pair.label == "neutral":
             neutral.update(values)
         else:
-            assert values <= {pair.label == "entailment"}, f"{text_of(pair.premise)} | {text_of(pair.hypothesis)}"
+            assert values <= {pair.label == "entailment"}, f"{build_text(pair.premise)} | {build_text(pair.hypothesis)}"
     assert reported >= 15
     assert min(neutral[True], neutral[False]) >= 4
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.data.corpora import halved, read_corpus_record, warn_of_overlap
+from headroom.data.corpora import halve_valid, read_corpus_record, warn_of_overlap
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 
@@ -115,9 +115,9 @@ LABELLED = LabelledText(list("abcde"), list("ABCDE"), list("12121"))
 )
 def test_halves_are_odd_and_even_examples(text, choose, check):
     made = type(text)
-    assert halved({"test": text, "valid": text}) == {"test": text, "choose": made(*choose), "check": made(*check)}
+    assert halve_valid({"test": text, "valid": text}) == {"test": text, "choose": made(*choose), "check": made(*check)}
     with pytest.raises(HeadroomError, match=r"dev\.tsv: 1 example; give at least two"):
-        halved({"valid": text.every_second(0).every_second(1)}, "dev.tsv")
+        halve_valid({"valid": text.every_second(0).every_second(1)}, "dev.tsv")
 
 
 @pytest.mark.parametrize(

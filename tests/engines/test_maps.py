@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq.sites import attention_maps as maps_of_fairseq
 from headroom.engines.hub.sites import attention_maps as maps_of_encoders
-from headroom.engines.maps import padded_spans, shown_values
+from headroom.engines.maps import pad_spans, shown_values
 from toy_encoder import toy_text
 
 FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v2")
@@ -69,11 +69,11 @@ def test_a_site_without_heads_is_passed_over(load):
 
 
 def test_places_stand_where_pieces_count():
-    spans = padded_spans([[(0, 2), (3, 4)], [(1, 5)]], ORDINARY)
+    spans = pad_spans([[(0, 2), (3, 4)], [(1, 5)]], ORDINARY)
     assert spans.tolist() == [[[-1, -1], [0, 2], [3, 4], [-1, -1]], [[1, 5], [-1, -1], [-1, -1], [-1, -1]]]
-    assert padded_spans([[], []], torch.zeros(2, 1, dtype=torch.bool)).tolist() == [[[-1, -1]]] * 2
+    assert pad_spans([[], []], torch.zeros(2, 1, dtype=torch.bool)).tolist() == [[[-1, -1]]] * 2
 
 
 def test_another_number_of_pieces_is_refused():
     with pytest.raises(HeadroomError, match="1 aligned pieces, but the model reads 2"):
-        padded_spans([[(0, 2)], [(1, 5)]], ORDINARY)
+        pad_spans([[(0, 2)], [(1, 5)]], ORDINARY)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
-from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminated
+from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminate
 from headroom.methods.orders import least_important_first
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
@@ -36,7 +36,7 @@ class TestBruteForce:
     def test_of_a_translation_model(self, lively, texts):
         few = [side[:6] for side in texts]
         heads = heads_of(lively)
-        found = eliminated(lively, lively.batches(*few, sentences=4))
+        found = eliminate(lively, lively.batches(*few, sentences=4))
         assert sorted(head for head, _ in found) == heads
         expected = brute_force(lively, lively.batches(*few, sentences=1), heads, 4)
         assert [head for head, _ in found[:4]] == [head for head, _ in expected]
@@ -46,7 +46,7 @@ class TestBruteForce:
         model = planted_classifier(tmp_path / "model", {head: weight + 0.01 for head, weight in WEIGHTS.items()})
         ignored = [head for head in heads_of(model) if head not in WEIGHTS]
         expected = brute_force(model, model.batches(marked_text(), examples=1), sorted(WEIGHTS), len(WEIGHTS))
-        found = eliminated(model, model.batches(marked_text(), examples=12), ignored)
+        found = eliminate(model, model.batches(marked_text(), examples=12), ignored)
         assert [head for head, _ in found] == [head for head, _ in expected]
         assert [loss for _, loss in found] == pytest.approx([loss for _, loss in expected], rel=1e-4)
 
@@ -63,7 +63,7 @@ class TestByHand:
     def test_the_order_is_by_the_loss_without_all_heads_removed_before(self):
         """L = -3 a - 2 max(b, c) + d: d harms, then b or c is spare, then the other one costs 2, and a 3."""
         model = GameModel(lambda gates, _: -3 * gates[:, 0] - 2 * torch.maximum(gates[:, 1], gates[:, 2]) + gates[:, 3])
-        assert eliminated(model, numbers(3)) == [(FOUR, -5), (TWO, -5), (THREE, -3), (ONE, 0)]  # equal: table order
+        assert eliminate(model, numbers(3)) == [(FOUR, -5), (TWO, -5), (THREE, -3), (ONE, 0)]  # equal: table order
         found = scores(model, numbers(3))
         assert found == {ONE: 4, TWO: 2, THREE: 3, FOUR: 1}
         assert least_important_first(found, heads_of(model)) == [FOUR, TWO, THREE, ONE]
@@ -73,7 +73,7 @@ class TestByHand:
     def test_greedy_is_not_optimal(self):
         """L = -3 a b - 2 c (1 - a): c is worth 2 alone, but is removed first, as it adds nothing to a and b."""
         model = GameModel(lambda gates, _: -3 * gates[:, 0] * gates[:, 1] - 2 * gates[:, 2] * (1 - gates[:, 0]))
-        assert eliminated(model, numbers(1)) == [(THREE, -3), (FOUR, -3), (ONE, 0), (TWO, 0)]
+        assert eliminate(model, numbers(1)) == [(THREE, -3), (FOUR, -3), (ONE, 0), (TWO, 0)]
 
     def test_of_a_half_and_of_the_first_examples(self):
         """Head one is worth the number of an odd example, head two that of an even one."""
@@ -90,7 +90,7 @@ class TestByHand:
         rows = []
         for sizes in ((2, 3), (4, 6)):
             model.rows = 0
-            eliminated(model, numbers(*sizes))
+            eliminate(model, numbers(*sizes))
             rows.append(model.rows)
         assert rows[1] - rows[0] == 5 * (6 + 5 + 4 + 3 + 2 + 1 + 6)
 

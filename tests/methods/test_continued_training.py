@@ -9,8 +9,8 @@ from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
-from headroom.methods.continued_training import continue_training, controls, falling, learned
-from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, profile_of
+from headroom.methods.continued_training import continue_training, controls, falling, list_learned
+from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, find_profile
 
 
 def train(model, texts, source, *, scope="all", when_learned=lambda: None, **changes):
@@ -142,7 +142,7 @@ def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(t
     selected, control = (loaded(toy, lively_checkpoint) for _ in range(2))
     _, heads = train(selected, texts, lambda _: source)
     assert source.scores.any()
-    train(control, texts, lambda _: FixedGates(profile_of(source.kept(), heads), heads))
+    train(control, texts, lambda _: FixedGates(find_profile(source.kept(), heads), heads))
     assert not changed(selected.model, weights(control.model))
 
 
@@ -163,7 +163,7 @@ SETTINGS = GateSettings(penalties=(0.5, 0.25), kept_shares=(0.25, 1.0), random_d
 
 
 def test_one_per_lambda():
-    plans = list(learned("hard-concrete", SETTINGS, 16, seed=1))
+    plans = list(list_learned("hard-concrete", SETTINGS, 16, seed=1))
     assert [(plan.setting, plan.name) for plan in plans] == [(0.5, "0.5"), (0.25, "0.25")]
     strong, weak = (float(plan.source.penalty().detach()) for plan in plans)
     assert strong == 2 * weak > 0
@@ -171,19 +171,19 @@ def test_one_per_lambda():
 
 def test_one_per_share_with_exactly_so_many_heads():
     for method in ("exact", "exact-straight-through"):
-        plans = list(learned(method, SETTINGS, 16, seed=1))
+        plans = list(list_learned(method, SETTINGS, 16, seed=1))
         found = [(plan.setting, plan.name, int(plan.source.kept().sum())) for plan in plans]
         assert found == [(4, "0.25", 4), (16, "1", 16)]
 
 
 def test_numbers_of_heads_besides_shares():
     settings = GateSettings(kept_shares=(0.5,), kept_heads=(0, 5, 16))
-    plans = list(learned("exact", settings, 16, seed=1))
+    plans = list(list_learned("exact", settings, 16, seed=1))
     assert [(plan.name, int(plan.source.kept().sum())) for plan in plans] == [
         *(("0.5", 8), ("0-heads", 0), ("5-heads", 5), ("16-heads", 16))
     ]
     with pytest.raises(HeadroomError, match="--kept-heads 16: out of range; give at most 15"):
-        list(learned("exact", settings, 15, seed=1))
+        list(list_learned("exact", settings, 15, seed=1))
 
 
 def test_controls_keep_all_the_best_and_random_ones():
@@ -194,9 +194,9 @@ def test_controls_keep_all_the_best_and_random_ones():
         *(("gradient", 4, 0), ("random", 4, 1), ("random", 4, 2)),
         *(("gradient", 16, 0), ("random", 16, 1), ("random", 16, 2)),
     ]
-    gone = [profile_of(plan.source.kept(), HEADS) for plan in plans]
+    gone = [find_profile(plan.source.kept(), HEADS) for plan in plans]
     assert gone[1] == frozenset(HEADS[:12])
     assert len(gone[2]) == len(gone[3]) == 12
     assert gone[2] != gone[3]
     other = list(controls(SETTINGS, HEADS, scores, seed=2))
-    assert gone[2] != profile_of(other[2].source.kept(), HEADS)
+    assert gone[2] != find_profile(other[2].source.kept(), HEADS)

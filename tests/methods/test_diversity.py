@@ -21,9 +21,9 @@ from headroom.experiments.diversity.measures import (
     MEASURES,
     ON_TEXT,
     STEP,
+    extract_particles,
     particle_similarity,
     particle_steps,
-    particles_of,
     text_similarity,
 )
 from torch import nn
@@ -52,7 +52,7 @@ class TestParticles:
     model = planted(query=[[1.0], [1.0]], key=[[0.0], [2.0]], value=[[1.0], [-1.0]])
 
     def test_means_over_projections(self):
-        found = particle_similarity(particles_of(self.model))
+        found = particle_similarity(extract_particles(self.model))
         # cosines 1, 0 and -1; distances 0, 2 and 2; kernels 1, 1/3 and 1/3
         assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
             {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
@@ -64,13 +64,13 @@ class TestParticles:
         for order, cosine in (((0, 1, 2, 3), 1), ((0, 2, 1, 3), 0)):
             blocks = [rows[place] for place in order]
             model = planted(query=blocks, key=blocks, value=blocks)
-            assert particle_similarity(particles_of(model))["particle_cosine"][THIRD] == pytest.approx(
+            assert particle_similarity(extract_particles(model))["particle_cosine"][THIRD] == pytest.approx(
                 cosine, abs=1e-12
             )
 
     def test_projections_may_read_different_widths(self):
         model = planted(query=[[1.0], [1.0]], key=[[1.0, 0.0], [0.0, 1.0]], value=[[0.0], [3.0]])
-        assert particle_similarity(particles_of(model))["particle_distance"][THIRD] == pytest.approx(
+        assert particle_similarity(extract_particles(model))["particle_distance"][THIRD] == pytest.approx(
             (math.sqrt(2) + 3) / 3
         )
 
@@ -78,21 +78,21 @@ class TestParticles:
         names = ("query", "key", "value", "pos_key")
         weights = {name: [[1.0], [1.0]] for name in names[:3]}
         model = planted(names, **weights, pos_key=[[0.0], [9.0]])
-        assert particle_similarity(particles_of(model))["particle_distance"][THIRD] == 0
+        assert particle_similarity(extract_particles(model))["particle_distance"][THIRD] == 0
         hops = planted(("hops",), hops=[[0.0, 0.0], [3.0, 4.0]])
-        assert particle_similarity(particles_of(hops))["particle_distance"][THIRD] == 5
+        assert particle_similarity(extract_particles(hops))["particle_distance"][THIRD] == 5
 
     def test_steps_of_all_projections_together(self):
         # query moves by (2, 0), key by (0, -3), value by (6, 0): 4 + 9 + 36 = 49
         after = planted(query=[[3.0], [1.0]], key=[[0.0], [-1.0]], value=[[7.0], [-1.0]])
-        before = particles_of(self.model)
-        assert particle_steps(before, particles_of(after)) == pytest.approx({THIRD: 7})
+        before = extract_particles(self.model)
+        assert particle_steps(before, extract_particles(after)) == pytest.approx({THIRD: 7})
         assert particle_steps(before, before) == {THIRD: 0}
 
     def test_models_of_other_shapes_are_refused(self):
         rows = [[1.0, 0.0], [0.0, 1.0]]
         with pytest.raises(HeadroomError, match="different shapes"):
-            particle_steps(particles_of(self.model), particles_of(planted(query=rows, key=rows, value=rows)))
+            particle_steps(extract_particles(self.model), extract_particles(planted(query=rows, key=rows, value=rows)))
 
 
 class TestHops:
@@ -195,7 +195,7 @@ def test_collapsed_heads_are_degenerate(live):
             projection = getattr(first.attention, name)
             for weight in projection.parameters():
                 weight.copy_(weight[: first.head_width].repeat(4, *[1] * (weight.dim() - 1)))
-    found = particle_similarity(particles_of(live.model)) | text_similarity(live.model, live.batches(8))
+    found = particle_similarity(extract_particles(live.model)) | text_similarity(live.model, live.batches(8))
     assert {*found} == {*MEASURES} - {STEP}
     for measure, sites in found.items():
         collapsed, other = (sites[site] for site in live.model.sites[:2])
@@ -211,7 +211,7 @@ def test_collapsed_heads_are_degenerate(live):
 def test_heads_that_are_gone_are_not_compared(live):
     first, second = live.model.sites[:2]
     live.model.remove(frozenset([*first.head_names()[:2], *second.head_names()[:3]]))
-    found = particle_similarity(particles_of(live.model)) | text_similarity(live.model, live.batches(8))
+    found = particle_similarity(extract_particles(live.model)) | text_similarity(live.model, live.batches(8))
     for sites in found.values():
         assert first in sites
         assert second not in sites

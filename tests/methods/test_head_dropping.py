@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.repulsion.regularisers import dropped_heads, masked_heads, regulariser
+from headroom.engines.repulsion.regularisers import drop_heads, mask_heads, regulariser
 from headroom.settings.arms import DropHeadArm, HeadMaskArm
 from toy_sites import HEADS, Caught, plain_sites
 
@@ -144,7 +144,7 @@ class TestHeadMask:
     def test_every_head_is_masked_equally_often(self):
         # 3 of 8 heads: 4000 draws have a standard error of sqrt(3/8 * 5/8 / 4000) = 0.0077
         generator = torch.Generator().manual_seed(0)
-        gates = torch.stack([masked_heads(8, 3, generator) for _ in range(4000)])
+        gates = torch.stack([mask_heads(8, 3, generator) for _ in range(4000)])
         assert gates.mean(0).tolist() == pytest.approx([5 / 8] * 8, abs=0.03)
         together = (1 - gates).T @ (1 - gates) / 4000  # both of a pair: 3/8 * 2/7
         assert together[0, 1:].tolist() == pytest.approx([3 / 28] * 7, abs=0.02)
@@ -167,15 +167,15 @@ class TestDropHead:
 
     def test_an_example_that_would_lose_all_heads_keeps_them(self):
         # rate 0.9: of 2 heads all go with probability 0.81, none with 0.01, so that 82 % keep both
-        gates = dropped_heads(20000, 2, 0.9, torch.Generator().manual_seed(0))
+        gates = drop_heads(20000, 2, 0.9, torch.Generator().manual_seed(0))
         assert gates.eq(1).all(1).float().mean().item() == pytest.approx(0.82, abs=0.012)
         assert gates.sum(1).eq(2).all()
 
     def test_expectation(self):
         # 4 heads, rate 0.3: a head is out with 0.3, less 0.3^4 for those examples that would lose all
-        gates = dropped_heads(20000, 4, 0.3, torch.Generator().manual_seed(0))
+        gates = drop_heads(20000, 4, 0.3, torch.Generator().manual_seed(0))
         assert gates.mean(0).tolist() == pytest.approx([1] * 4, abs=0.02)
         assert gates.eq(0).float().mean(0).tolist() == pytest.approx([0.3 - 0.3**4] * 4, abs=0.015)
 
     def test_rate_zero_drops_nothing(self):
-        assert torch.equal(dropped_heads(9, 3, 0.0, torch.Generator().manual_seed(0)), torch.ones(9, 3))
+        assert torch.equal(drop_heads(9, 3, 0.0, torch.Generator().manual_seed(0)), torch.ones(9, 3))

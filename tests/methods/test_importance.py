@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria import normalise_by_layer
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 from slow_criteria import gate_differences
 
@@ -84,10 +84,10 @@ class TestNormalisation:
             Head("D", 1, 2): 0.0,
         }
         half = math.sqrt(0.5)
-        assert normalised_by_layer(scores) == pytest.approx(dict(zip(scores, [0.6, 0.8, half, half, 1.0, 0.0])))
+        assert normalise_by_layer(scores) == pytest.approx(dict(zip(scores, [0.6, 0.8, half, half, 1.0, 0.0])))
 
     def test_a_site_of_zeros_stays_zero(self):
-        assert normalised_by_layer({Head("A", 1, 1): 0.0, Head("A", 1, 2): 0.0}) == {
+        assert normalise_by_layer({Head("A", 1, 1): 0.0, Head("A", 1, 2): 0.0}) == {
             Head("A", 1, 1): 0.0,
             Head("A", 1, 2): 0.0,
         }

@@ -3,9 +3,9 @@
 import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
-from headroom.methods.criteria.integrated_gradients import integrated_gradient_scores
+from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
 from headroom.methods.masked_losses import MaskedLosses, open_heads
-from headroom.methods.passes import counted
+from headroom.methods.passes import count_passes
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_encoder import toy_text
@@ -13,7 +13,7 @@ from toy_game import GameModel, heads_of, numbers
 
 
 def scores(model, batches, removed=(), **options):
-    return integrated_gradient_scores(model, batches, removed, **options)["integrated-gradients"]
+    return score_by_integrated_gradients(model, batches, removed, **options)["integrated-gradients"]
 
 
 def game(gates, number):
@@ -117,7 +117,7 @@ class TestCompleteness:
     def test_where_parts_cancel_steps_are_doubled(self, exact, texts):
         """With random weights the parts are eight times their sum, and ReLUs have kinks on the path."""
         batches = exact.batches(*texts, sentences=12)
-        with counted(exact, 12) as passes:
+        with count_passes(exact, 12) as passes:
             found = scores(exact, batches)
         assert sum(map(abs, found.values())) > 5 * abs(change(exact, batches))
         assert sum(found.values()) == pytest.approx(change(exact, batches), rel=1e-3)

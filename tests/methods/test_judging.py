@@ -8,12 +8,12 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
-from headroom.core.statistics import benjamini_hochberg, holm, mcnemar_p, unpaired_p
+from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, mcnemar_p
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq.engine import read_pairs
 from headroom.engines.fairseq.judging import METRICS, TranslatedSet
 from headroom.engines.fairseq.sweeps import Sweep
-from headroom.methods.judging import Judge, comparisons, read_shards, substituted, write_shard
+from headroom.methods.judging import Judge, comparisons, name_substitute, read_shards, write_shard
 from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -113,7 +113,7 @@ def test_right_or_wrong_answers_are_tested_paired_and_unpaired(judge):
     rows = {row["metric"]: row for row, _ in judge.compared(ONE)}
     full, other = (judge.outcome(gone).sample.statistics["exact"][:, 0] for gone in (PLAIN, ONE))
     assert rows["exact"]["p_mcnemar"] == mcnemar_p(full, other) < 1
-    assert rows["exact"]["p_unpaired"] == unpaired_p(full, other)
+    assert rows["exact"]["p_unpaired"] == compute_unpaired_p(full, other)
     assert rows["bleu"]["p_mcnemar"] == rows["loss"]["p_unpaired"] == ""
 
 
@@ -208,5 +208,5 @@ def test_no_program_is_read(tmp_path):
 
 
 def test_signatures_name_replacements_and_repairs():
-    named = {one: substituted(Intervention.parse(one)) for one in ("", "E1:1", "E1:1 resample", "E1:1 obs")}
+    named = {one: name_substitute(Intervention.parse(one)) for one in ("", "E1:1", "E1:1 resample", "E1:1 obs")}
     assert named == {"": "", "E1:1": "", "E1:1 resample": "|replacement:resample", "E1:1 obs": "|repair:obs"}

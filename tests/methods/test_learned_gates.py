@@ -12,9 +12,9 @@ from headroom.methods.learned_gates import (
     FixedGates,
     HardConcreteGates,
     by_site,
+    find_profile,
     gumbel,
     hard_top_k,
-    profile_of,
     soft_top_k,
     temperature,
     top_k,
@@ -220,5 +220,5 @@ def test_a_profile_and_its_gates():
     removed = frozenset({Head("A", 1, 2), Head("E", 1, 1)})
     gates = FixedGates(removed, heads)
     assert gates.kept().tolist() == [0, 1, 1, 0, 1, 1]
-    assert profile_of(gates.kept(), heads) == removed
+    assert find_profile(gates.kept(), heads) == removed
     assert gates.parameters() == []

@@ -4,9 +4,9 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.head_model import taken
+from headroom.engines.head_model import take_rows
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.methods.masked_losses import ROWS, MaskedLosses, all_scores, examples_of, gates_of, open_heads
+from headroom.methods.masked_losses import ROWS, MaskedLosses, all_scores, build_gates, list_examples, open_heads
 from toy_encoder import ATTENTIONS, toy_text, write_encoder
 from toy_game import GameModel, numbers
 from toy_self_attentive import write_self_attentive
@@ -83,7 +83,7 @@ class TestBase:
         """Tracing finds the dimension of the rows, not its size."""
         (batch,) = classifier.batches(toy_text(), examples=12)
         pieces = batch.inputs["input_ids"].shape[1]
-        self.check(classifier, [taken(batch, [place % 12 for place in range(pieces)])], frozenset())
+        self.check(classifier, [take_rows(batch, [place % 12 for place in range(pieces)])], frozenset())
 
     def test_it_computes_less(self, tmp_path):
         model = ClassificationModel.load(write_encoder(tmp_path / "model", layers=6), "cpu")
@@ -136,19 +136,19 @@ def test_a_mask_alone_may_exceed_the_rows():
     ],
 )
 def test_examples_of_a_half_and_the_first_of_a_set(half, limit, expected):
-    found = examples_of(numbers(3, 4), half=half, limit=limit)
+    found = list_examples(numbers(3, 4), half=half, limit=limit)
     assert [batch.positions for batch in found] == expected
     assert [batch.number.tolist() for batch in found] == expected
 
 
 def test_rows_of_batches_of_both_engines(classifier, lively, texts):
     (batch,) = classifier.batches(toy_text(), examples=12)
-    own = taken(batch, [3, 3, 0])
+    own = take_rows(batch, [3, 3, 0])
     assert own.positions == [batch.positions[row] for row in (3, 3, 0)]
     assert all(torch.equal(own.inputs[name], batch.inputs[name][[3, 3, 0]]) for name in batch.inputs)
     torch.testing.assert_close(classifier.losses(own)[0][1:], classifier.losses(batch)[0][[3, 0]])
     (batch,) = lively.batches(texts[0], sentences=12)  # without references
-    own = taken(batch, [1, 4])
+    own = take_rows(batch, [1, 4])
     assert torch.equal(own.source, batch.source[[1, 4]])
     assert own.target is None
 
@@ -174,7 +174,7 @@ def test_gates_of_other_heads_are_closed():
     model = GameModel(lambda gates, _: gates.sum(1))
     first, second = model.sites
     heads = [Head("E", 2, 1), Head("E", 1, 2)]
-    found = gates_of(torch.tensor([[0.5, 2.0], [1.0, 3.0]]), heads, model.sites)
+    found = build_gates(torch.tensor([[0.5, 2.0], [1.0, 3.0]]), heads, model.sites)
     assert found[first].tolist() == [[0, 2], [0, 3]]
     assert found[second].tolist() == [[0.5, 0], [1, 0]]
     assert all_scores(model, heads, [1, 2]) == {

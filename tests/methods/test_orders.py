@@ -9,9 +9,9 @@ from headroom.methods.orders import (
     least_important_first,
     random_order,
     read_scores,
-    removed_first,
-    rescored_order,
+    rescore_order,
     step_sizes,
+    take_first,
     top_first,
 )
 from written_tables import write_rows
@@ -104,20 +104,20 @@ def test_scored_anew_after_every_step_by_hand():
         asked.append(gone)
         return dict(zip(HEADS, tables[gone]))
 
-    assert rescored_order(HEADS, [0, 2, 4, 6], scores) == [e1, e2, d2, a2, a1, d1]
+    assert rescore_order(HEADS, [0, 2, 4, 6], scores) == [e1, e2, d2, a2, a1, d1]
     assert asked == list(tables)
 
 
 def test_removed_first():
-    assert removed_first(HEADS, 0) == frozenset()
-    assert removed_first(HEADS, 2) == frozenset(HEADS[:2])
-    assert removed_first(HEADS, 6) == frozenset(HEADS)
+    assert take_first(HEADS, 0) == frozenset()
+    assert take_first(HEADS, 2) == frozenset(HEADS[:2])
+    assert take_first(HEADS, 6) == frozenset(HEADS)
 
 
 @pytest.mark.parametrize("count", [7, -1])
 def test_more_heads_than_exist_are_refused(count):
     with pytest.raises(HeadroomError, match=f"cannot remove {count}, the model has 6 in scope"):
-        removed_first(HEADS, count)
+        take_first(HEADS, count)
 
 
 class TestReadScores:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from headroom.engines.repulsion.particles import bandwidth, kernel, repulsion, squared_distances
+from headroom.engines.repulsion.particles import bandwidth, kernel, measure_distances, repulsion
 from headroom.experiments.particles.geometry import MEASURES, geometry
 from slow_repulsion import slow_update, slow_width
 
@@ -70,7 +70,7 @@ def test_measures_are_of_the_repulsion_that_arms_train_with():
     assert found["bandwidth"] ** 2 == pytest.approx(slow_width(x[0].numpy(), "pairs"))
     for measure, centre in (("repulsion_from_origin", 0.0), ("repulsion_from_mean", x.mean(dim=1, keepdim=True))):
         assert found[measure] == pytest.approx(torch.cosine_similarity(repelled, x - centre, dim=-1).mean().item())
-    squared = squared_distances(x)
+    squared = measure_distances(x)
     width = bandwidth(squared)
     torch.testing.assert_close(repulsion(x, kernel(squared, width), width), repelled)
 

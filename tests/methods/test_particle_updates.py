@@ -12,10 +12,10 @@ from headroom.engines.repulsion.particles import (
     directions,
     growth,
     kernel,
-    matched_alpha,
+    match_alpha,
+    measure_distances,
     repulsion,
     rewritten,
-    squared_distances,
     svgd,
 )
 from headroom.engines.repulsion.similarity import mean_kernel
@@ -128,7 +128,7 @@ class TestMatchedAlpha:
         return GradientRewriter({Site("E", 1, heads): weights}, SvgdArm(), seed=1).rewrite(0).item()
 
     def test_is_the_papers_at_the_papers_shape(self):
-        assert matched_alpha(4, 512) == pytest.approx(0.01)
+        assert match_alpha(4, 512) == pytest.approx(0.01)
 
     @pytest.mark.parametrize(("heads", "width"), [(3, 96), (8, 64), (4, 128), (8, 128), (16, 256)])
     def test_makes_repulsion_as_strong_as_there(self, heads, width):
@@ -198,7 +198,7 @@ class TestControls:
     def test_growth_of_joined_particles_has_the_length_of_their_repulsion(self):
         """The definition of a particle determines the update: three projections together have one length."""
         _, particles, _ = random_system(parameters=36)
-        squared = squared_distances(particles)
+        squared = measure_distances(particles)
         width = bandwidth(squared)
         found = growth(particles, kernel(squared, width), width)
         torch.testing.assert_close(found.norm(dim=-1), pushed(particles).norm(dim=-1))
@@ -248,7 +248,7 @@ def random_particles(systems: int = 3, heads: int = 5, parameters: int = 12) -> 
 
 
 def pushed(particles: Tensor, median: str = "pairs") -> Tensor:
-    squared = squared_distances(particles)
+    squared = measure_distances(particles)
     width = bandwidth(squared, median)
     return repulsion(particles, kernel(squared, width), width)
 
@@ -259,18 +259,18 @@ class TestKernelOfTwo:
     particles = torch.tensor([[[0.0], [2.0]]])
 
     def test_distance(self):
-        assert squared_distances(self.particles).tolist() == [[[0, 4], [4, 0]]]
+        assert measure_distances(self.particles).tolist() == [[[0, 4], [4, 0]]]
 
     def test_bandwidth(self):
         # h^2 = 0.5 * 4 / ln 3, with the diagonal 0.5 * (0 + 4) / 2 / ln 3
-        squared = squared_distances(self.particles)
+        squared = measure_distances(self.particles)
         assert bandwidth(squared).item() == pytest.approx(2 / LOG3)
         assert bandwidth(squared, "with-diagonal").item() == pytest.approx(1 / LOG3)
 
     # exp(-4 / (2 * 2 / ln 3)) = exp(-ln 3) = 1/3; exp(-4 / (2 / ln 3)) = exp(-2 ln 3) = 1/9
     @pytest.mark.parametrize(("median", "between"), [("pairs", 1 / 3), ("with-diagonal", 1 / 9)])
     def test_kernel(self, median, between):
-        squared = squared_distances(self.particles)
+        squared = measure_distances(self.particles)
         expected = torch.tensor([[[1, between], [between, 1]]])
         torch.testing.assert_close(kernel(squared, bandwidth(squared, median)), expected)
 
@@ -289,7 +289,7 @@ class TestKernelOfThree:
     # with the diagonal: median 1, h^2 = 0.5 / ln 4 = 1 / (4 ln 2), k = exp(-2 d^2 ln 2) = 2^(-2 d^2)
     @pytest.mark.parametrize(("median", "power"), [("pairs", -0.5), ("with-diagonal", -2.0)])
     def test_kernel(self, median, power):
-        squared = squared_distances(self.particles)
+        squared = measure_distances(self.particles)
         a, b, c = (2 ** (power * distance) for distance in (1, 4, 5))
         expected = torch.tensor([[[1, a, b], [a, 1, c], [b, c, 1]]])
         torch.testing.assert_close(kernel(squared, bandwidth(squared, median)), expected)
@@ -306,7 +306,7 @@ class TestKernelOfThree:
 def test_median_of_an_even_number_is_the_mean_of_the_middle_two():
     # four heads on a line at 0, 1, 3, 7: d^2 = 1, 4, 9, 16, 36, 49; median (9 + 16) / 2
     # with the diagonal 0, 0, 0, 0, 1, 1, 4, 4, 9, 9, 16, ...: the eighth and ninth of 16 are 4 and 9
-    squared = squared_distances(torch.tensor([[[0.0], [1.0], [3.0], [7.0]]]))
+    squared = measure_distances(torch.tensor([[[0.0], [1.0], [3.0], [7.0]]]))
     assert bandwidth(squared).item() == pytest.approx(0.5 * 12.5 / math.log(5))
     assert bandwidth(squared, "with-diagonal").item() == pytest.approx(0.5 * 6.5 / math.log(5))
 
@@ -316,7 +316,7 @@ def test_median_of_an_even_number_is_the_mean_of_the_middle_two():
 def test_widths_of_many_systems_equal_the_loop(median, heads):
     particles = random_particles(systems=4, heads=heads) * torch.tensor([0.01, 1, 3, 500])[:, None, None]
     expected = [slow_width(system.double().numpy(), median) for system in particles]
-    assert bandwidth(squared_distances(particles), median).tolist() == pytest.approx(expected, rel=1e-6)
+    assert bandwidth(measure_distances(particles), median).tolist() == pytest.approx(expected, rel=1e-6)
 
 
 def test_close_heads_far_from_zero_keep_their_distance():
@@ -331,9 +331,9 @@ def test_a_head_touches_only_its_row_and_column(head):
     particles = random_particles(systems=1)
     moved = particles.clone()
     moved[0, head] += 1
-    width = bandwidth(squared_distances(particles))  # fixed
-    before = kernel(squared_distances(particles), width)[0]
-    after = kernel(squared_distances(moved), width)[0]
+    width = bandwidth(measure_distances(particles))  # fixed
+    before = kernel(measure_distances(particles), width)[0]
+    after = kernel(measure_distances(moved), width)[0]
     expected = torch.zeros(5, 5, dtype=torch.bool)
     expected[head] = expected[:, head] = True
     expected[head, head] = False
@@ -346,7 +346,7 @@ class TestLoss:
     @pytest.mark.parametrize("median", ["pairs", "with-diagonal"])
     def test_gradient_of_the_kernel_is_minus_the_repulsion(self, median):
         particles = random_particles().double().requires_grad_()
-        squared = squared_distances(particles)
+        squared = measure_distances(particles)
         width = bandwidth(squared.detach(), median)
         (gradient,) = torch.autograd.grad(0.5 * kernel(squared, width).sum(), particles)
         with torch.no_grad():
@@ -354,9 +354,9 @@ class TestLoss:
 
     def test_moving_with_the_repulsion_lowers_it(self):
         particles = random_particles().double()
-        width = bandwidth(squared_distances(particles))
+        width = bandwidth(measure_distances(particles))
         before, after = (
-            kernel(squared_distances(particles + step * pushed(particles)), width).sum((1, 2)) for step in (0, 1e-3)
+            kernel(measure_distances(particles + step * pushed(particles)), width).sum((1, 2)) for step in (0, 1e-3)
         )
         assert (after < before).all()
 
@@ -364,7 +364,7 @@ class TestLoss:
 class TestCoincidingParticles:
     @pytest.mark.parametrize("median", ["pairs", "with-diagonal"])
     def test_all_in_one_place(self, median):
-        squared = squared_distances(random_particles(heads=1).expand(3, 5, 12).contiguous())
+        squared = measure_distances(random_particles(heads=1).expand(3, 5, 12).contiguous())
         width = bandwidth(squared, median)
         assert width.tolist() == [0, 0, 0]
         assert torch.equal(kernel(squared, width), torch.ones(3, 5, 5))
@@ -374,7 +374,7 @@ class TestCoincidingParticles:
         # heads 2 to 5 in one place: 6 of 10 distances are 0
         particles = random_particles(systems=1)
         particles[:, 1:] = particles[:, 1:2]
-        squared = squared_distances(particles)
+        squared = measure_distances(particles)
         expected = torch.block_diag(torch.ones(1, 1), torch.ones(4, 4))
         assert torch.equal(kernel(squared, bandwidth(squared))[0], expected)
         assert not pushed(particles).any()
@@ -382,7 +382,7 @@ class TestCoincidingParticles:
     def test_exactly_half_of_the_distances_zero_leave_a_width(self):
         # 0, 0, 0 and 2 on a line: d^2 = 0, 0, 0, 4, 4, 4; median 2, h^2 = 1 / ln 5, k = exp(-2 ln 5) = 1/25
         particles = torch.tensor([[[0.0], [0.0], [0.0], [2.0]]])
-        squared = squared_distances(particles)
+        squared = measure_distances(particles)
         width = bandwidth(squared)
         assert width.item() == pytest.approx(1 / math.log(5))
         assert kernel(squared, width)[0, 3].tolist() == pytest.approx([1 / 25, 1 / 25, 1 / 25, 1])
@@ -395,7 +395,7 @@ class TestCoincidingParticles:
         # of two sizes: at 1e-20 the width of the first system is below the smallest normal number
         particles = apart * random_particles() * torch.tensor([1, 3, 10])[:, None, None]
         assert pushed(particles).isfinite().all()
-        squared = squared_distances(particles)
+        squared = measure_distances(particles)
         width = bandwidth(squared)
         assert growth(particles, kernel(squared, width), width).isfinite().all()
 

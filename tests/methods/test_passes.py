@@ -6,12 +6,12 @@ from headroom.core.heads import parse_profile
 from headroom.methods.criteria import BAKEOFF, SCORES, families
 from headroom.methods.criteria.activation import activation_scores
 from headroom.methods.criteria.gradient import gradient_scores
-from headroom.methods.criteria.gradient_shared import shared_scores
+from headroom.methods.criteria.gradient_shared import score_shared
 from headroom.methods.criteria.obs import obs_scores
 from headroom.methods.criteria.weights import magnitude_scores
-from headroom.methods.passes import counted
+from headroom.methods.passes import count_passes
 
-COSTS = {gradient_scores: (1, 1), shared_scores: (1, 1), activation_scores: (1, 0), obs_scores: (1, 0)}
+COSTS = {gradient_scores: (1, 1), score_shared: (1, 1), activation_scores: (1, 0), obs_scores: (1, 0)}
 COSTS[magnitude_scores] = (0, 0)  # of weights alone
 
 
@@ -19,7 +19,7 @@ COSTS[magnitude_scores] = (0, 0)  # of weights alone
 @pytest.mark.parametrize("sentences", [5, 12])
 def test_criteria_of_one_pass(lively, texts, score, sentences):
     batches = lively.batches(*texts, sentences=sentences)
-    with counted(lively, 12) as passes:
+    with count_passes(lively, 12) as passes:
         score(lively, batches)
     assert (passes.forward, passes.backward) == COSTS[score]
     assert passes.seconds > 0
@@ -32,7 +32,7 @@ def test_declared_needs_are_those_measured(lively, texts):
         needs = {one.needs for one in own}
         if needs & {"sweep", "training"}:
             continue
-        with counted(lively, 12) as passes:
+        with count_passes(lively, 12) as passes:
             score(lively, batches)
         found = "none" if not passes.forward else "backward" if passes.backward else "forward"
         assert needs == {found}, own
@@ -40,7 +40,7 @@ def test_declared_needs_are_those_measured(lively, texts):
 
 def test_half_of_the_set_and_parts_of_the_model(lively, texts):
     batches = lively.batches(*texts, sentences=3)
-    with counted(lively, 12) as passes, torch.no_grad():
+    with count_passes(lively, 12) as passes, torch.no_grad():
         lively.losses(batches[0])
         lively.model.encoder(batches[1].source, src_lengths=batches[1].lengths)
     assert passes.forward == pytest.approx(3 / 12 + 2 / 6 * 3 / 12)  # the encoder has 2 of the 6 sites
@@ -49,7 +49,7 @@ def test_half_of_the_set_and_parts_of_the_model(lively, texts):
 
 def test_interventions_in_one_batch_count_for_each(lively, texts):
     (batch,) = lively.batches(texts[0][:1] * 4, texts[1][:1] * 4, sentences=4)
-    with counted(lively, 1) as passes, torch.no_grad():
+    with count_passes(lively, 1) as passes, torch.no_grad():
         lively.losses(batch)
     assert passes.forward == 4
 
@@ -57,14 +57,14 @@ def test_interventions_in_one_batch_count_for_each(lively, texts):
 def test_sites_without_heads_are_not_expected(lively, texts):
     lively.remove(parse_profile("E1:1 E1:2 E1:3 E1:4", lively.sites))
     batches = lively.batches(*texts, sentences=5)
-    with counted(lively, 12) as passes:
+    with count_passes(lively, 12) as passes:
         gradient_scores(lively, batches)
     assert (passes.forward, passes.backward) == (1, 1)
 
 
 def test_nothing_is_counted_after_the_block(lively, texts):
     (batch,) = lively.batches(*texts, sentences=12)
-    with counted(lively, 12) as passes:
+    with count_passes(lively, 12) as passes:
         lively.losses(batch)
     lively.losses(batch)
     assert passes.forward == 1

@@ -9,7 +9,7 @@ from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.grammar.phenomena import Case, csv_lines
 from headroom.engines.fairseq.engine import read_pairs
-from headroom.experiments.phenomena.forced_choice import ForcedChoices, compared, random_groups, read_cases
+from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 from headroom.experiments.phenomena.stage import groups
 
 SITES = [Site("E", 1, 4), Site("A", 1, 4), Site("D", 1, 4)]
@@ -75,7 +75,7 @@ def test_accuracies_are_compared_on_the_same_cases():
     cases = [(0, case), (0, case), (0, other), (1, case)]
     full, own = numpy.array([1.0, 1, 1, 1]), numpy.array([1.0, 0, 0, 0])
     drawn = [numpy.array([1.0, 1, 0, 0]), numpy.array([1.0, 1, 1, 1])]
-    agreement, thing = compared(cases, 3, full=full, own=own, drawn=drawn, resamples=200)
+    agreement, thing = compare_cases(cases, 3, full=full, own=own, drawn=drawn, resamples=200)
     assert (agreement["phenomenon"], agreement["count"], agreement["draws"]) == ("agreement", 3, 2)
     assert agreement["value"] == pytest.approx(100 / 3)
     assert agreement["full"] == 100
@@ -86,7 +86,7 @@ def test_accuracies_are_compared_on_the_same_cases():
     assert (agreement["low"], agreement["high"]) == (-100, -50)
     assert 0 < agreement["p"] <= 1
     assert (thing["value"], thing["full"], thing["random"], thing["count"]) == (0, 100, 50, 1)
-    (plain, _) = compared(cases, 3, full=full, own=own, drawn=[], resamples=200)
+    (plain, _) = compare_cases(cases, 3, full=full, own=own, drawn=[], resamples=200)
     assert (plain["random"], plain["beyond"], plain["p"], plain["draws"]) == ("", "", "", 0)
 
 

@@ -12,7 +12,7 @@ from headroom.methods.pointing import (
     OFFSETS,
     RarePieces,
     between_units,
-    measured,
+    measure_pointing,
     membership,
     piece_pointing,
     unit_of_pieces,
@@ -190,7 +190,9 @@ HEADS = [Head("E", 1, 1), Head("E", 1, 2)]
 
 def test_a_share_is_of_all_that_is_asked_and_not_a_mean_over_sentences():
     found, chance = numpy.array([[1.0, 3.0], [0.0, 1.0]]), numpy.array([1.0, 0.0])
-    rows = measured(HEADS, ("rare", "x", "", "all"), found, numpy.array([4.0, 1.0]), resamples=10, baseline=chance)
+    rows = measure_pointing(
+        HEADS, ("rare", "x", "", "all"), found, numpy.array([4.0, 1.0]), resamples=10, baseline=chance
+    )
     assert [(one.value, one.baseline) for one in rows] == [(0.2, 0.2), (0.8, 0.2)]
 
 
@@ -200,9 +202,9 @@ def test_the_interval_is_that_of_the_paired_difference():
     baseline = random.integers(0, 2, 200).astype(float)
     found, asked = numpy.stack([baseline + 1, baseline], axis=1), numpy.full(200, 2.0)
     name = ("rare", "x", "", "all")
-    for one, expected in zip(measured(HEADS, name, found, asked, resamples=200, baseline=baseline), (0.5, 0.0)):
+    for one, expected in zip(measure_pointing(HEADS, name, found, asked, resamples=200, baseline=baseline), (0.5, 0.0)):
         assert (one.low, one.high) == pytest.approx((expected, expected))
-    for one in measured(HEADS, name, found, asked, resamples=200):
+    for one in measure_pointing(HEADS, name, found, asked, resamples=200):
         assert one.low < one.value < one.high
 
 
@@ -210,7 +212,7 @@ def test_halves_are_every_second_sentence():
     found = numpy.arange(10.0).reshape(5, 2)
     asked = numpy.array([10.0, 20.0, 10.0, 20.0, 10.0])
     by_half = {
-        half: measured(HEADS, ("relation", "x", "gold", half), found, asked, resamples=5)
+        half: measure_pointing(HEADS, ("relation", "x", "gold", half), found, asked, resamples=5)
         for half in ("choose", "score")
     }
     assert [(one.value, one.count) for one in by_half["choose"]] == [(12 / 30, 30), (15 / 30, 30)]
@@ -220,5 +222,5 @@ def test_halves_are_every_second_sentence():
 
 def test_where_nothing_is_asked_there_is_no_share():
     found, asked = numpy.zeros((3, 2)), numpy.array([1.0, 0.0, 1.0])
-    assert measured(HEADS, ("rare", "rarest", "", "score"), found, asked, resamples=5) == []
-    assert len(measured(HEADS, ("rare", "rarest", "", "choose"), found, asked, resamples=50)) == 2
+    assert measure_pointing(HEADS, ("rare", "rarest", "", "score"), found, asked, resamples=5) == []
+    assert len(measure_pointing(HEADS, ("rare", "rarest", "", "choose"), found, asked, resamples=50)) == 2

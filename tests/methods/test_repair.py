@@ -12,7 +12,7 @@ from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Addition
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.sites import AttentionSite
-from headroom.methods.repair import calibrated, measured_moments, moments_of, prediction, repaired
+from headroom.methods.repair import calibrate, compute_repair, find_moments, measure_moments, prediction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -61,7 +61,7 @@ def addition(z, weight, kind, *heads):
     gone = Intervention.without(*(Head("E", 1, head) for head in heads), repair=kind)
     if kind == "mean-bias":
         return Addition(torch.zeros(z.shape[1], z.shape[1]).double(), z.mean(0) * features(*heads))
-    return repaired({SITE: moments_of(z)}, site(weight), gone)
+    return compute_repair({SITE: find_moments(z)}, site(weight), gone)
 
 
 def output(z, weight, added, lost):
@@ -172,7 +172,7 @@ class TestError:
 def test_moments_of_parts_are_those_of_the_whole(sizes):
     z, _ = drawn(9, positions=sum(sizes))
     z += 1e4  # far from zero: a difference of mean squares would lose half of the digits
-    parts = [moments_of(part) for part in z.split(sizes)]
+    parts = [find_moments(part) for part in z.split(sizes)]
     found = parts[0]
     for part in parts[1:]:
         found = found.joined(part)
@@ -201,8 +201,8 @@ def example_z(model, texts):
 
 
 def test_moments_are_those_of_each_example_alone(lively, texts):
-    found = measured_moments(lively, lively.batches(*texts, sentences=5))
-    means = calibrated(lively, lively.batches(*texts, sentences=5)).means
+    found = measure_moments(lively, lively.batches(*texts, sentences=5))
+    means = calibrate(lively, lively.batches(*texts, sentences=5)).means
     for name, z in example_z(lively, texts).items():
         torch.testing.assert_close(found[name].mean, z.mean(0), rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(found[name].covariance, torch.cov(z.T, correction=0), rtol=1e-4, atol=1e-5)
@@ -211,9 +211,9 @@ def test_moments_are_those_of_each_example_alone(lively, texts):
 
 def test_heads_that_are_gone_have_no_mean(lively, texts):
     batches = lively.batches(*texts, sentences=12)
-    whole = calibrated(lively, batches)
+    whole = calibrate(lively, batches)
     lively.remove(frozenset([Head("E", 1, 2), *lively.sites[1].head_names()]))
-    found = calibrated(lively, batches)
+    found = calibrate(lively, batches)
     first, second = lively.sites[:2]
     torch.testing.assert_close(found.means[first][[0, 2, 3]], whole.means[first][[0, 2, 3]])
     assert not found.means[first][1].any()
@@ -266,7 +266,7 @@ def test_a_repaired_model_is_the_same_masked_sliced_and_loaded(case, kind, tmp_p
     load, calibration, batch_of, profile = case
     masked, sliced = load(), load()
     one = Intervention(parse_profile(profile, masked.sites), repair=kind)
-    replacements = calibrated(masked, calibration(masked))
+    replacements = calibrate(masked, calibration(masked))
     batch = batch_of(masked)
     with masked.gates.applied(one, replacements):
         expected = masked.logits(batch)
@@ -287,7 +287,7 @@ def test_a_repair_of_the_last_site_makes_its_output_closer_to_that_of_the_plain_
     model = load()
     (batch,) = calibration(model)[:1]
     real = model.real(batch)
-    replacements = calibrated(model, [batch])
+    replacements = calibrate(model, [batch])
     live = model.live_sites[-1]
     removed = frozenset(live.site.head_names()[:2])
     seen = []
@@ -315,7 +315,7 @@ def test_a_head_that_another_one_copies_can_be_removed_without_loss(case):
         for weight in getattr(live.attention, name).parameters():
             rows = weight.unflatten(0, (live.site.heads, -1))
             rows[1] = rows[0]
-    replacements = calibrated(model, calibration(model))
+    replacements = calibrate(model, calibration(model))
     plain, loss = model.logits(batch), model.losses(batch)[0].sum()
     found = {}
     for kind in ("none", *KINDS):
@@ -328,13 +328,13 @@ def test_a_head_that_another_one_copies_can_be_removed_without_loss(case):
 
 def test_no_examples_are_refused(lively):
     with pytest.raises(HeadroomError, match="calibration: no examples; give a set with at least one"):
-        calibrated(lively, [])
+        calibrate(lively, [])
 
 
 def test_moments_of_another_model_are_refused(lively, texts):
-    replacements = calibrated(lively, lively.batches(*texts, sentences=12))
+    replacements = calibrate(lively, lively.batches(*texts, sentences=12))
     z, weight = drawn(10)
     with pytest.raises(HeadroomError, match="site E1: no moments of z; measure them on this model"):
-        repaired({}, site(weight), Intervention.parse("E1:1 obs"))
+        compute_repair({}, site(weight), Intervention.parse("E1:1 obs"))
     with pytest.raises(HeadroomError, match="site E1: no moments of z"):
         replacements.addition(site(z[:OUT]), Intervention.parse("E1:1 obs"))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.methods.criteria.shapley import permuted, shapley_scores, shapley_values
+from headroom.methods.criteria.shapley import draw_permutations, shapley_scores, shapley_values
 from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_encoder import toy_text, write_encoder
@@ -72,12 +72,12 @@ class TestByHand:
         assert shapley_scores(model, numbers(3, 3), examples=2)["shapley"][one] == pytest.approx(0.5)
 
     def test_an_order_is_followed_by_its_reverse(self):
-        orders = permuted(7, 6, seed=1)
+        orders = draw_permutations(7, 6, seed=1)
         assert torch.equal(orders[1::2], orders[::2].flip(1))
         assert all(sorted(order.tolist()) == list(range(7)) for order in orders)
         assert len({tuple(order) for order in orders.tolist()}) == 6
         with pytest.raises(ValueError, match="3 permutations: not pairs"):
-            permuted(7, 3, seed=1)
+            draw_permutations(7, 3, seed=1)
 
 
 class TestEnumeration:

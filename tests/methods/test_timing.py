@@ -5,7 +5,7 @@ from math import nan
 import pytest
 import torch
 from headroom.methods import timing
-from headroom.methods.timing import interleaved, quartiles, ratio_summary
+from headroom.methods.timing import quartiles, ratio_summary, time_interleaved
 
 
 def clock(monkeypatch, durations):
@@ -17,13 +17,13 @@ def clock(monkeypatch, durations):
 def test_rounds_run_every_action_once_there_and_back():
     ran = []
     actions = {name: lambda name=name: ran.append(name) for name in "abc"}
-    interleaved(actions, warmup=1, repeats=3)
+    time_interleaved(actions, warmup=1, repeats=3)
     assert "".join(ran) == "cba" + "abc" + "cba" + "abc"
 
 
 def test_warm_up_is_not_counted_and_samples_stay_with_their_action(monkeypatch):
     clock(monkeypatch, [100, 100, 1, 10, 20, 2, 3, 30])
-    seconds = interleaved({"a": lambda: None, "b": lambda: None}, warmup=1, repeats=3)
+    seconds = time_interleaved({"a": lambda: None, "b": lambda: None}, warmup=1, repeats=3)
     assert seconds == {"a": [1, 2, 3], "b": [10, 20, 30]}
 
 
@@ -31,7 +31,7 @@ def test_the_device_is_waited_for_on_both_sides(monkeypatch):
     happened = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: happened.append("wait"))
-    interleaved({"a": lambda: happened.append("run")}, warmup=0, repeats=2)
+    time_interleaved({"a": lambda: happened.append("run")}, warmup=0, repeats=2)
     assert happened == ["wait", "run", "wait"] * 2
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import Row, classified, study
 from headroom.experiments.bakeoff import section as bakeoff
-from headroom.figures.spec import cells, figures_of
+from headroom.figures.spec import cells, list_figures
 
 
 def trained() -> list[Row]:
@@ -36,4 +36,4 @@ def test_the_table_has_a_row_per_layout(tmp_path: Path) -> None:
     assert good["change of the score [95 % interval]"].startswith("−3.00 [−4.00, −2.00]")
     assert good["heads removed"].startswith("50")
     assert fold.figure is not None
-    assert [one.name for one in figures_of(bakeoff.section(found))] == []  # nothing was compared
+    assert [one.name for one in list_figures(bakeoff.section(found))] == []  # nothing was compared

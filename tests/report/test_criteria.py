@@ -17,7 +17,7 @@ def scored(criterion: str, *values: float, **more: Any) -> list[Row]:
 
 
 def test_marks_fill_the_cell_of_the_highest_score(tmp_path: Path) -> None:
-    marks = scores.marks_of(study(tmp_path, scores=scored("gradient-token", 1.0, 4.0)).scores)
+    marks = scores.build_marks(study(tmp_path, scores=scored("gradient-token", 1.0, 4.0)).scores)
     assert [marks[Head("E", 1, head)].amount for head in (1, 2)] == [0.25, 1.0]
 
 

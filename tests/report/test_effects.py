@@ -9,7 +9,7 @@ from headroom.core.heads import Head
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.keep_one import section as keep_one
 from headroom.figures.effects import in_percent, main_effects, paper_scale
-from headroom.figures.panels import shared_limits
+from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
 from headroom.figures.views import views_with
 
@@ -38,7 +38,7 @@ def test_changes_are_shares_of_the_score_above_chance(tmp_path: Path) -> None:
 def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
     rows = pandas.concat(in_percent(main_effects(tables.of_task(task))) for task in tables.tasks)
-    assert shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
+    assert find_shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
 
 
 def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     assert list(found["delta_first"]) == [3.0, 2.0, 1.0]
     assert list(found["delta_second"]) == [1.0, 0.5, -0.5]
     assert list(found["p_second"]) == [0.5] * 3
-    shown = ablation.retested(tables, views_with(tables, "ablation"))
+    shown = ablation.list_retested(tables, views_with(tables, "ablation"))
     assert shown is not None
     assert cells(shown.tables[0])[0][1] == "change on choose [95 % interval]"
     alone = study(tmp_path / "2", ablation=on_test)
-    assert ablation.retested(alone, views_with(alone, "ablation")) is None
+    assert ablation.list_retested(alone, views_with(alone, "ablation")) is None
 
 
 def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from claims.claim_tables import CLASSIFIER, RUN, study
 from headroom.core.heads import Head
 from headroom.figures import drawing, palette
 from headroom.figures.atlas import Mark, draw_atlases
-from headroom.report.explorer import Explorer, embedded, explorer
-from headroom.report.explorer_panel import linked
+from headroom.report.explorer import Explorer, embed_data, explorer
+from headroom.report.explorer_panel import link_panel
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
 from headroom.study.tables import StudyTables
@@ -109,7 +109,7 @@ def linked_panel(**values: Any) -> Markup:
     with drawing.panel("other", x_label="heads removed (%)", y_label="score") as panel:
         panel.axes.plot([0, 50], [0, 10], gid="line:known")
         panel.axes.set(xlim=(0, 100), ylim=(0, 20))
-    return linked(panel, heads=6, **values)
+    return link_panel(panel, heads=6, **values)
 
 
 # What is in the page
@@ -160,7 +160,7 @@ def test_a_model_that_learned_nothing_has_scores_and_no_shares(tmp_path: Path) -
 
 
 def test_data_ends_no_script_and_steers_nothing() -> None:
-    text = embedded({"a": ["</script><!--", "\x1b[2J", "\u202e"], "\x00": None})
+    text = embed_data({"a": ["</script><!--", "\x1b[2J", "\u202e"], "\x00": None})
     assert "<" not in text
     assert json.loads(text) == {"a": ["</script><!--", "\u241b[2J", "\ufffd"], "\u2400": None}
 

@@ -10,7 +10,7 @@ from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.words import Measured
 from headroom.core.statistics import Estimate
 from headroom.experiments.scores.table import SCORES
-from headroom.report.first_screen import described
+from headroom.report.first_screen import describe_study
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 from lxml import html
@@ -101,4 +101,4 @@ def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
         row |= {"normalised": "raw", "value": 0.5, "signature": ""}
         paths.append(tmp_path / "scores" / f"{run}.csv")
         SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
-    assert described(StudyTables(paths)) == "translation with 4 heads; 2 arms, 1 seed"
+    assert describe_study(StudyTables(paths)) == "translation with 4 heads; 2 arms, 1 seed"

@@ -36,8 +36,8 @@ def test_number_signed() -> None:
 
 
 def test_zero_after_rounding_has_no_sign() -> None:
-    assert formatting.fixed(-0.001, 2) == "0.00"
-    assert formatting.fixed(-0.006, 2, signed=True) == "−0.01"
+    assert formatting.format_fixed(-0.001, 2) == "0.00"
+    assert formatting.format_fixed(-0.006, 2, signed=True) == "−0.01"
 
 
 def test_ends_of_an_interval_share_their_decimals() -> None:

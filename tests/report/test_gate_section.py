@@ -17,11 +17,11 @@ from claims.claim_tables import (
 from claims.test_gate_claims import kinds, swept
 from headroom.experiments.gates import section as gates
 from headroom.figures.names import METHOD_NAMES
-from headroom.figures.spec import Figure, Section, cells, figures_of
+from headroom.figures.spec import Figure, Section, cells, list_figures
 
 
 def figure(section: Section, name: str) -> Figure:
-    return next(one for one in figures_of(section) if one.name == name)
+    return next(one for one in list_figures(section) if one.name == name)
 
 
 def table(section: Section, name: str) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 from claims.claim_tables import numbers_in
 from headroom.core.errors import HeadroomError
 from headroom.figures.spec import cells
-from headroom.report.provenance import _computed_again, provenance
+from headroom.report.provenance import _count_again, provenance
 from headroom.study.tables import StudyTables
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
@@ -71,5 +71,5 @@ def test_answers_computed_again_are_counted_once_per_sweep():
         ]
     )
     tables = SimpleNamespace(frame=lambda name: frame if name == "ablation" else StudyTables().frame(name))
-    assert _computed_again(tables).endswith("translated without reuse: 32, of which 1 with another result.")
-    assert _computed_again(StudyTables()) == ""
+    assert _count_again(tables).endswith("translated without reuse: 32, of which 1 with another result.")
+    assert _count_again(StudyTables()) == ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from headroom.figures import palette
-from headroom.report.page import TEMPLATES, packed
+from headroom.report.page import TEMPLATES, pack_files
 from lxml import etree
 from report.chromium import Page
 
@@ -154,7 +154,7 @@ def page(state: dict[str, str]) -> str:
 <details id="folded"><summary>Table</summary>{wide}</details><div>{short}</div>
 <pre data-copy="BibTeX" tabindex="0">@misc{{&lt;b&gt;}}</pre></main>
 <script type="application/json" id="given">{json.dumps(state)}</script>
-<script type="text/plain" id="attachments">{packed(FILES)}</script>
+<script type="text/plain" id="attachments">{pack_files(FILES)}</script>
 <script>{STATE}</script><script>{script}</script></body></html>"""
 
 
@@ -172,16 +172,16 @@ def seen(browser: Page, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
 
 
 def test_attachments_hold_every_file_and_are_the_same_every_time() -> None:
-    text = packed(FILES)
+    text = pack_files(FILES)
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", text)
     assert json.loads(gzip.decompress(base64.b64decode(text))) == FILES
-    assert packed(dict(reversed(FILES.items()))) == text
+    assert pack_files(dict(reversed(FILES.items()))) == text
     assert base64.b64decode(text)[4:8] == bytes(4)  # the time
 
 
 def test_repetitive_attachments_are_small() -> None:
     files = {f"{name}.csv": "run,score\n" + "translation.baseline.seed1,1.5\n" * 500 for name in range(20)}
-    assert len(packed(files)) < sum(map(len, files.values())) / 50
+    assert len(pack_files(files)) < sum(map(len, files.values())) / 50
 
 
 def test_nothing_fails_and_no_cell_runs(seen: dict[str, Any]) -> None:

@@ -20,11 +20,11 @@ from headroom.report.reference import (
     VERSIONS,
     check,
     decide,
+    list_shipped,
     main,
     pack,
     renew,
     ship,
-    shipped_studies,
     unpack,
     write_index,
     write_versions,
@@ -178,7 +178,7 @@ CHANGED = {
 checkpoints inside the first epoch."""
 
 
-@pytest.mark.parametrize("study", shipped_studies(SHIPPED), ids=lambda place: str(place.name))
+@pytest.mark.parametrize("study", list_shipped(SHIPPED), ids=lambda place: str(place.name))
 def test_shipped_configurations_are_those_of_the_studies(study: Path) -> None:
     path = ROOT / ("config.yaml" if study.name == "starter" else f"studies/{study.name}.yaml")
     asked = json.loads(load_study(yaml.safe_load(path.read_text("utf-8"))).used())
@@ -202,7 +202,7 @@ def archived(study: str, directory: Path) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("study", [place.name for place in shipped_studies(SHIPPED) if place.name != JOINED])
+@pytest.mark.parametrize("study", [place.name for place in list_shipped(SHIPPED) if place.name != JOINED])
 def test_shipped_answers_are_those_of_the_rules_as_they_are(study: str, tmp_path: Path) -> None:
     results = unpack(archived(study, tmp_path / "archives"), tmp_path)
     decide(results, *(tmp_path / name for name in TABLES))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from headroom.claims.pooling import shipped_grounds
+from headroom.claims.pooling import read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
@@ -36,7 +36,7 @@ def test_there_are_numbers() -> None:
 
 @pytest.mark.parametrize(("text", "anchor", "word"), CELLS, ids=lambda given: given.strip())
 def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None:
-    for row in shipped_grounds().itertuples():
+    for row in read_grounds().itertuples():
         cell = GroundCell(row.claim, row.part, f"{row.ground}, {row.kind}", row.verdict, "", row.studies)
         if cell.anchor == anchor:
             found = told(row.value, row.low, row.high, row.unit, signed=row.threshold == 0)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from claims.claim_tables import RUN, Row, offset, rare, relevance, role, study, tracked
 from headroom.experiments.roles import section as roles
-from headroom.figures.spec import Figure, Section, Table, cells, figures_of
+from headroom.figures.spec import Figure, Section, Table, cells, list_figures
 
 
 def figure(section: Section, name: str) -> Figure:
-    return next(one for one in figures_of(section) if one.name == name)
+    return next(one for one in list_figures(section) if one.name == name)
 
 
 def table(section: Section, name: str) -> dict[str, dict[str, str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas
 import pytest
 from headroom.claims.table import NUMBERS
-from headroom.figures.spec import Figure, Table, figures_of
+from headroom.figures.spec import Figure, Table, list_figures
 from headroom.report.page import sections
 from headroom.study.tables import TABLES, StudyTables
 from report.conftest import Written
@@ -39,7 +39,7 @@ def shown(example_tables: StudyTables) -> Shown:
 
 def rows_behind(study: StudyTables) -> Iterator[tuple[str, Figure | Table, pandas.DataFrame]]:
     for part in sections(study):
-        for one in [*figures_of(part), *(table for fold in part.folds for table in fold.tables)]:
+        for one in [*list_figures(part), *(table for fold in part.folds for table in fold.tables)]:
             if one.frame is not None:
                 yield part.name, one, one.frame
 

@@ -297,4 +297,4 @@ def test_models_of_two_shapes_cannot_be_compared():
     with pytest.raises(
         HeadroomError, match="--other: the sites are E1, of --checkpoint E1 E2; give models of the same sh"
     ):
-        from_scratch.removed_from(other, full)
+        from_scratch.find_removed(other, full)

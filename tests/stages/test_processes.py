@@ -12,7 +12,7 @@ import pytest
 from commands import PATIENCE, wait_until
 from headroom.engines.fairseq import training
 from headroom.engines.training import fingerprint
-from headroom.experiments.training.stage import build_parser, training_of
+from headroom.experiments.training.stage import build_parser, build_training
 from headroom.experiments.training.table import TRAINING
 from toy_fairseq import write_data
 from toy_fine_tuning import write_corpus, write_toy_encoder
@@ -118,7 +118,7 @@ def test_the_number_of_processes_is_part_of_every_training(task, made, tmp_path)
     def of(processes):
         flags = ["--engine", task, "--device", "cpu", "--processes", processes, "--arm", "mine", "--method", "spos"]
         places = ["--work", str(tmp_path), "--output", str(tmp_path / "losses.csv"), "--epochs", "1"]
-        return training_of(build_parser(task).parse_args([*flags, *places, *made[task]]))
+        return build_training(build_parser(task).parse_args([*flags, *places, *made[task]]))
 
     one, two = of("1"), of("2")
     assert fingerprint(one) == fingerprint(of("1")) != fingerprint(two)

@@ -12,7 +12,7 @@ from headroom.experiments.removal import stage as removal
 from headroom.experiments.removal.table import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.orders import least_important_first, read_scores
-from headroom.methods.repair import calibrated
+from headroom.methods.repair import calibrate
 from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import looking_at
 
@@ -85,7 +85,7 @@ def test_a_repaired_model_is_saved(toy, lively, lively_checkpoint, tmp_path, kin
     assert values["largest_logit_difference"] < 1e-4
     assert set(table["signature"].str.partition("|repair:")[2]) == {f"{kind}|calibration:choose"}
     choose, check = (read_pairs(toy.corpus, name) for name in ("choose", "check"))
-    known = calibrated(lively, lively.batches(choose.source, choose.target, sentences=7))
+    known = calibrate(lively, lively.batches(choose.source, choose.target, sentences=7))
     batches = lively.batches(check.source, check.target, sentences=4)
     removed = parse_profile(REPAIRED, lively.sites)
     for name, one in (("full", PLAIN), ("unrepaired", Intervention(removed)), ("repaired", kind)):

@@ -8,7 +8,7 @@ from headroom.core.files import write_lines
 from headroom.experiments.bakeoff import score
 from headroom.experiments.bakeoff import scores as bakeoff_scores
 from headroom.experiments.bakeoff.table import BAKEOFF_COSTS, BAKEOFF_SCORES
-from headroom.methods.criteria import criteria, family_of
+from headroom.methods.criteria import criteria, find_family
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder
 
@@ -64,7 +64,7 @@ def test_scores_of_a_translation_model_are_those_of_a_study(toy, lively_checkpoi
     assert set(costs["criterion"]) == set(named)
     for name in named:
         place = [str(tmp_path / f"{name}.csv"), "--costs", str(tmp_path / "c.csv")]
-        bakeoff_scores.main([*model, "--family", family_of(name), "--output", *place])
+        bakeoff_scores.main([*model, "--family", find_family(name), "--output", *place])
         study = BAKEOFF_SCORES.read(tmp_path / f"{name}.csv").query("half == 'all' and criterion == @name")
         mine = scores[scores["criterion"] == name]
         assert mine.to_numpy().tolist() == study.to_numpy().tolist()

@@ -6,7 +6,7 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import all_heads
 from headroom.experiments.scores import stage as scores
 from headroom.experiments.scores.table import SCORES, SCORES_HALVES
-from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria import normalise_by_layer
 from headroom.methods.criteria.gradient import SOURCES, gradient_scores
 from headroom.methods.orders import read_scores
 from stages.stage_arguments import looking_at
@@ -31,7 +31,7 @@ def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
         assert list(found) == all_heads(model.sites)
         assert found == pytest.approx(expected[criterion], rel=1e-6)
         layer = read_scores(str(tmp_path / "scores.csv"), epoch=2, criterion=criterion, normalised="layer")
-        assert layer == pytest.approx(normalised_by_layer(expected[criterion]), rel=1e-6)
+        assert layer == pytest.approx(normalise_by_layer(expected[criterion]), rel=1e-6)
 
 
 def test_halves_of_the_last_epoch(toy, model, tmp_path):

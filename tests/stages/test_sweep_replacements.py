@@ -14,7 +14,7 @@ from headroom.experiments.keep_one.table import KEEP_ONE_REPLACED
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING, PRUNING_REPLACED
 from headroom.experiments.scores import stage as scores_stage
-from headroom.methods.repair import calibrated
+from headroom.methods.repair import calibrate
 from stages.stage_arguments import QUICK, looking_at
 
 KINDS = ("mean", "resample")
@@ -24,7 +24,7 @@ KINDS = ("mean", "resample")
 def losses(toy, lively):
     """Return a function from a profile and a replacement to the loss on the set `far`, without any reuse."""
     choose, far = (read_pairs(toy.corpus, name) for name in ("choose", "far"))
-    means = calibrated(lively, lively.batches(choose.source, choose.target, sentences=7)).means
+    means = calibrate(lively, lively.batches(choose.source, choose.target, sentences=7)).means
     batches = lively.batches(far.source, far.target, sentences=64)  # resampling depends on the batches
 
     def loss(removed, kind):

@@ -176,19 +176,19 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
 
 def test_a_rewound_training_has_no_checkpoint_inside_the_first_epoch(made, tmp_path):
     more = ("--early-checkpoints", "0.5", "--rewound", str(tmp_path / "epoch1.pt"))
-    found = training.training_of(training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *more)))
+    found = training.build_training(training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *more)))
     assert found.early == ()
 
 
 def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
     settings = json.dumps({"arm": {"method": "svgd", "alpha": 0.5, "heads": 2}})
     given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, "--settings", settings))
-    found = training.training_of(given)
+    found = training.build_training(given)
     assert (found.arm.method, found.arm.alpha, found.model.heads) == ("svgd", 0.5, 4)
     assert found.arguments[found.arguments.index("--encoder-attention-heads") + 1] == "2"
     flags = ["--method", "svgd", "--alpha", "0.5", "--arm-heads", "2"]
     same_given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *flags))
-    assert training.training_of(same_given) == found
+    assert training.build_training(same_given) == found
     training.main(arguments("fairseq", made, tmp_path, *flags))
     assert "|arm:svgd|" in TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
@@ -196,7 +196,7 @@ def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
 class TestFingerprint:
     def found(self, task, made, *more):
         given = training.build_parser(task).parse_args(arguments(task, made, next(iter(made[task].values())), *more))
-        return shell.fingerprint(training.training_of(given))
+        return shell.fingerprint(training.build_training(given))
 
     @pytest.mark.parametrize("task", TASKS)
     def test_it_does_not_depend_on_the_place_or_on_dates(self, task, made, copy):

@@ -5,7 +5,7 @@ import json
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256
-from headroom.data.corpora import halved
+from headroom.data.corpora import halve_valid
 from headroom.data.parallel import ParallelText, write_corpus
 from headroom.data.pieces import Pieces
 from headroom.preparation.acquire import main as acquire
@@ -88,7 +88,7 @@ def test_faulty_corpus_is_refused(tmp_path):
     with pytest.raises(HeadroomError, match=r"corpus\.json: cannot read"):
         main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
     text = ParallelText(["a b", "c d"], ["A", "B"])
-    write_corpus(tmp_path, halved({"train": text, "valid": text}), far=[], languages=("a", "b"), origin={})
+    write_corpus(tmp_path, halve_valid({"train": text, "valid": text}), far=[], languages=("a", "b"), origin={})
     (tmp_path / "train.target").write_text("A\n")
     with pytest.raises(HeadroomError, match=r"train\.source: 2 lines, but .*train\.target has 1"):
         main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])

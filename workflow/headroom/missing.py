@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from headroom.experiments.bakeoff.settings import RetrainingSettings
-from headroom.methods.criteria import check, check_compared, criteria, family_of
+from headroom.methods.criteria import check, check_compared, criteria, find_family
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.study import Study
@@ -22,12 +22,12 @@ def missing_files(study: Study) -> list[str]:
     """Return a line for every file or directory that the configuration names and that does not exist."""
     return [
         f"configuration: {key}: no {what} {path} in {os.getcwd()}; correct the path"
-        for key, path, what, exists in _named_files(study)
+        for key, path, what, exists in _list_named_files(study)
         if not exists(path)
     ]
 
 
-def _named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
+def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
     for name, task in study.tasks.items():
         place = _place(name)
         for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
@@ -65,7 +65,7 @@ def wrong_criteria(plan: Plan) -> list[str]:
 
 def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
     """Return a line if layouts are chosen by a known criterion that is not scored to be compared."""
-    if not settings.updates or settings.criterion not in criteria() or family_of(settings.criterion):
+    if not settings.updates or settings.criterion not in criteria() or find_family(settings.criterion):
         return []
     return [
         f"configuration: {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "

@@ -11,7 +11,7 @@ from typing import Any
 
 from headroom.experiments.gates.settings import ScopedGateSettings
 from headroom.experiments.tables import REGISTRY
-from headroom.methods.criteria import REFERENCE, criterion, family_of
+from headroom.methods.criteria import REFERENCE, criterion, find_family
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
@@ -376,7 +376,7 @@ class Plan:
     def bakeoff_families(self, task: str) -> list[str]:
         """Return the families of criteria that are computed for the comparison; always that of the reference."""
         named = [*self.study.tasks[task].bakeoff.criteria, REFERENCE]
-        return list(dict.fromkeys(family for name in named if (family := family_of(name))))
+        return list(dict.fromkeys(family for name in named if (family := find_family(name))))
 
     def bakeoff_tables(self, name: str, task: str) -> list[str]:
         """Return the tables of scores or of costs of the comparison."""
@@ -387,7 +387,7 @@ class Plan:
         """Return the tables with the scores of an order; empty for controls without scores."""
         if order in CONTROLS and order != REVERSE:
             return []
-        family = family_of(REFERENCE if order == REVERSE else order)
+        family = find_family(REFERENCE if order == REVERSE else order)
         if family:
             return self.tables("bakeoff_scores", [f"{run}.{family}"])
         return (

@@ -9,7 +9,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq import arms
 from headroom.engines.fairseq.arms import arm_arguments
-from headroom.engines.fairseq.sites import site_of
+from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import RATIO
 from headroom.settings.arms import BaselineArm, SmoothingArm, SvgdArm
 from slow_repulsion import slow_update
@@ -38,7 +38,7 @@ def expected_rewrite(before, plain, *, alpha, stepsize, heads=4):
 def test_gradients_of_q_k_v_are_rewritten_and_no_others(data):
     plain, svgd = make_trainer(data, *ADAM), make_trainer(data, *SVGD)
     before = weights(plain)
-    tagged = {name for name, weight in plain.model.named_parameters() if site_of(weight)}
+    tagged = {name for name, weight in plain.model.named_parameters() if find_site(weight)}
     expected, found = gradients(step(plain, range(8))), gradients(step(svgd, range(8)))
     assert len(tagged) == 18
     assert found.keys() == expected.keys()

@@ -7,7 +7,7 @@ import torch
 from headroom.engines.fairseq import loss as module
 from headroom.engines.fairseq import nats as nats_module
 from headroom.engines.fairseq.attention import attend
-from headroom.engines.fairseq.loss import QuickDropout, smoothed_loss
+from headroom.engines.fairseq.loss import QuickDropout, smooth_loss
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.optimizer import FusedAdam
 from torch.nn.functional import dropout
@@ -27,11 +27,11 @@ def test_loss_and_gradients_are_fairseqs(monkeypatch, smoothing, chunk):
     target = torch.randint(0, 7, (11,), generator=generator)
     expected = label_smoothed_nll_loss((features @ weight.T).log_softmax(-1), target, smoothing)
     wanted = torch.autograd.grad(3 * expected[0], (features, weight))
-    found = smoothed_loss(features, weight, target, smoothing)
+    found = smooth_loss(features, weight, target, smoothing)
     torch.testing.assert_close(torch.stack(found), torch.stack(expected))
     torch.testing.assert_close(torch.autograd.grad(3 * found[0], (features, weight)), wanted)
     with torch.no_grad():
-        torch.testing.assert_close(torch.stack(smoothed_loss(features, weight, target, smoothing)), torch.stack(found))
+        torch.testing.assert_close(torch.stack(smooth_loss(features, weight, target, smoothing)), torch.stack(found))
 
 
 @pytest.mark.parametrize("chunk", [4, 100])

@@ -7,7 +7,7 @@ import torch
 from headroom.engines.fairseq import candidates as module
 from headroom.engines.fairseq import sweeps
 from headroom.engines.fairseq.candidates import Candidates
-from headroom.engines.fairseq.decoding import Marks, allowed
+from headroom.engines.fairseq.decoding import Marks, forbid_pieces
 from headroom.engines.fairseq.packed import Layout
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.settings.answers import DecodingSettings
@@ -48,13 +48,13 @@ def test_candidates_give_the_best_pieces_of_another_model(monkeypatch, change, b
     states, place = torch.randn(400, 6), torch.randint(0, 3, (400,))
     found = Candidates(decoder, states, place, MARKS)
     other = states + change * torch.randn(400, 6)
-    expected = allowed(output(other), place, MARKS).argmax(-1)
+    expected = forbid_pieces(output(other), place, MARKS).argmax(-1)
     computed = []
     whole = module.best_pieces
     monkeypatch.setattr(module, "best_pieces", lambda *given: computed.append(len(given[1])) or whole(*given))
     assert torch.equal(found.best(other), expected)
     assert sum(computed) < 40 if change < 0.1 else sum(computed) > 0
-    before = allowed(output(states), place, MARKS).argmax(-1)
+    before = forbid_pieces(output(states), place, MARKS).argmax(-1)
     assert (expected != before).any() == (change > 0)
 
 

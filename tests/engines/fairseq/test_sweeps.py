@@ -6,7 +6,7 @@ import torch
 from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.fairseq import changes, sweeps
-from headroom.engines.fairseq.changes import after, cut_after, ended, sampled
+from headroom.engines.fairseq.changes import after, cut_after, end_translations, sample_rows
 from headroom.engines.fairseq.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.gates import Replacements
@@ -97,7 +97,7 @@ def test_sentences_decoded_again_are_counted_and_differences_found(lively, batch
 
 def test_the_sample_rotates_with_the_intervention(lively):
     ones = list(interventions(lively))
-    rows = [tuple(sampled(one, range(500)).tolist()) for one in ones]
+    rows = [tuple(sample_rows(one, range(500)).tolist()) for one in ones]
     assert all(len(row) == 10 for row in rows)
     assert len(set(rows)) > len(ones) / 2
 
@@ -140,7 +140,7 @@ class TestGuesses:
             guess[:] = end
         else:
             guess = guess.roll(1, 0)
-        guess = ended([sweeps.pieces_until_end(row, end) for row in guess.tolist()], end, guess.device)
+        guess = end_translations([sweeps.pieces_until_end(row, end) for row in guess.tolist()], end, guess.device)
         (rows, places, best), encoded, states = self.wrong(lively, batch, guess, known)
         for row, place, piece in zip(rows.tolist(), places.tolist(), best.tolist()):
             assert guess[row, :place].tolist() == right[row, :place].tolist()

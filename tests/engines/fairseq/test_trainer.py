@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq.sites import find_sites, open_sites
-from headroom.engines.fairseq.trainer import shaped
+from headroom.engines.fairseq.trainer import shape_model
 from headroom.settings.arms import BaselineArm, DropHeadArm, SvgdArm
 from headroom.settings.models import ModelSettings
 from torch import nn
@@ -57,13 +57,13 @@ class TestShape:
 
     @pytest.mark.parametrize("arm", [BaselineArm(), SvgdArm(), DropHeadArm()])
     def test_that_of_the_model_unless_an_arm_says_otherwise(self, arm):
-        assert shaped(self.model, arm) == self.model
+        assert shape_model(self.model, arm) == self.model
 
     def test_heads_and_dropout_of_an_arm(self):
-        assert shaped(self.model, SvgdArm(heads=16)) == self.model.model_copy(update={"heads": 16})
+        assert shape_model(self.model, SvgdArm(heads=16)) == self.model.model_copy(update={"heads": 16})
         expected = self.model.model_copy(update={"heads": 1, "attention_dropout": 0.0})
-        assert shaped(self.model, BaselineArm(heads=1, attention_dropout=0.0)) == expected
+        assert shape_model(self.model, BaselineArm(heads=1, attention_dropout=0.0)) == expected
 
     def test_heads_that_do_not_divide_the_width(self):
         with pytest.raises(HeadroomError, match="--arm-heads 12: does not divide the width 64"):
-            shaped(self.model, BaselineArm(heads=12))
+            shape_model(self.model, BaselineArm(heads=12))

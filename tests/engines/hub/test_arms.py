@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.engines.hub.classifier import trainer, training
-from headroom.engines.hub.classifier.arms import changes_of
+from headroom.engines.hub.classifier.arms import build_hooks
 from headroom.engines.training import read_record
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
 from headroom.settings.models import FineTuningSettings
@@ -31,7 +31,7 @@ def trained(encoder, work, arm, *, seed=1, notify=lambda _: None, **changes):
         device="cpu",
         work=work,
         notify=notify,
-        changes=changes_of(arm, seed),
+        changes=build_hooks(arm, seed),
     )
     epochs = changes.get("epochs", SETTINGS.epochs)
     return load_file(work / f"epoch{epochs}" / "model.safetensors")
@@ -108,7 +108,7 @@ def test_norms_of_heads_are_recorded(encoder, tmp_path):
 
 
 def test_heads_and_attention_dropout_of_an_arm(encoder, tmp_path):
-    config = trainer.build_model(encoder, 1, changes_of(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
+    config = trainer.build_model(encoder, 1, build_hooks(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
     assert config.num_attention_heads == 4
     assert config.attention_probs_dropout_prob == 0.3
 

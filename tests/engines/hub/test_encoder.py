@@ -9,7 +9,7 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.engines.hub.classifier.encoder import new_encoder, pretrained_encoder, write_encoder
+from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, new_encoder, write_encoder
 from headroom.engines.hub.sites import longest_input
 from headroom.engines.hub.sources import locate
 from headroom.settings.models import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
@@ -25,7 +25,7 @@ def names(directory):
 
 
 def prepared(source, output):
-    write_encoder(pretrained_encoder(source, LABELS), output)
+    write_encoder(load_pretrained_encoder(source, LABELS), output)
     return output
 
 
@@ -129,7 +129,7 @@ class TestPretrained:
         source = write_pretrained(tmp_path / "source", family, positions=longest)
         assert transformers.AutoConfig.from_pretrained(source).max_position_embeddings == rows
         rewrite(source, "tokenizer_config.json", model_max_length=10**30)
-        start = pretrained_encoder(source, LABELS)
+        start = load_pretrained_encoder(source, LABELS)
         assert start.tokenizer.model_max_length == longest
         model = transformers.AutoModelForSequenceClassification.from_pretrained(source).eval()
         assert longest_input(model) == longest
@@ -178,7 +178,7 @@ def pickled(source):
 def test_what_does_not_fit_is_named(source, change, match):
     change(source)
     with pytest.raises(HeadroomError, match=match) as caught:
-        pretrained_encoder(source, LABELS)
+        load_pretrained_encoder(source, LABELS)
     assert str(caught.value).count("\n") <= 1
 
 

@@ -5,7 +5,7 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.classifier import trainer
-from headroom.engines.hub.classifier.encoder import pretrained_encoder, self_attentive_start, write_encoder
+from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, self_attentive_start, write_encoder
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.classifier.trainer import load_tokenizer
 from headroom.engines.hub.self_attentive import trains_in_bfloat16
@@ -97,7 +97,7 @@ def test_bfloat16(encoder, tmp_path):
 def test_a_trained_one_can_be_the_start_of_another_task(tmp_path):
     """As any encoder: it keeps its weights and loses its head."""
     source = write_self_attentive(tmp_path / "source")
-    write_encoder(pretrained_encoder(source, LABELS), tmp_path / "out")
+    write_encoder(load_pretrained_encoder(source, LABELS), tmp_path / "out")
     before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("source", "out"))
     assert same(after, {name: value for name, value in before.items() if not name.startswith("classifier")})
     model = trainer.build_model(tmp_path / "out", 1)

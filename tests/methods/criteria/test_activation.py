@@ -7,7 +7,7 @@ import torch
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.methods.criteria.activation import SOURCES, activation_scores
 from headroom.methods.criteria.attention import entropy_scores
-from headroom.methods.criteria.obs import DAMPING, eliminated, obs_scores
+from headroom.methods.criteria.obs import DAMPING, eliminate, obs_scores
 from headroom.methods.criteria.weights import magnitude_scores
 
 FUNCTIONS = [activation_scores, obs_scores, entropy_scores, magnitude_scores]
@@ -98,18 +98,18 @@ class TestBrainSurgeon:
         2 + .5 / 1.01 = 2.49505, and its removal costs 6.2253 * 1.01 = 6.28752, together 7.05.
         """
         moments = torch.tensor([[1.0, 0.5], [0.5, 1.0]]).double()
-        found = eliminated(torch.tensor([[[1.0], [2.0]]]).double(), moments)
+        found = eliminate(torch.tensor([[[1.0], [2.0]]]).double(), moments)
         assert found.tolist() == pytest.approx([0.762475 / 7, 7.05 / 7], rel=1e-5)
 
     def test_of_two_equal_heads_one_can_go_without_error(self):
         """z_1 = z_2: the second takes the part of the first up to the damping; their outputs are the same."""
         moments = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).double()
-        found = eliminated(torch.ones(1, 3, 1).double(), moments).tolist()
+        found = eliminate(torch.ones(1, 3, 1).double(), moments).tolist()
         assert min(found) == found[0] < 0.01
         assert found[1] > 0.5 or found[2] > 0.5
 
     def test_a_site_without_output_scores_nothing(self):
-        assert eliminated(torch.zeros(2, 3, 2).double(), torch.eye(6).double()).tolist() == [0.0, 0.0, 0.0]
+        assert eliminate(torch.zeros(2, 3, 2).double(), torch.eye(6).double()).tolist() == [0.0, 0.0, 0.0]
 
 
 class TestMagnitude:

@@ -6,7 +6,7 @@ import slow_criteria
 import torch
 from headroom.core.heads import parse_profile
 from headroom.methods.criteria.gradient import gradient_scores
-from headroom.methods.criteria.gradient_shared import BATCH, SOURCES, exchanged_scores, shared_scores
+from headroom.methods.criteria.gradient_shared import BATCH, SOURCES, score_by_exchanges, score_shared
 
 
 def close(found, expected, rel=1e-4):
@@ -22,7 +22,7 @@ class TestAgainstLoops:
         return [slow_criteria.seen(case.model, one) for one in case.singles]
 
     def test_every_criterion(self, case, examples):
-        found = shared_scores(case.model, case.batches(5))
+        found = score_shared(case.model, case.batches(5))
         single = slow_criteria.gate_gradients(examples)
         close(found["gradient-signed"], {head: -numpy.mean(own) for head, own in single.items()})
         close(found["gradient-mean"], slow_criteria.mean_baseline(examples))
@@ -30,7 +30,7 @@ class TestAgainstLoops:
         close(found["gradient-squared"], {head: numpy.mean(numpy.square(own)) for head, own in single.items()})
         (whole,) = case.batches(70)  # one batch: the sum over its examples
         sums = {head: abs(sum(own)) for head, own in single.items()}
-        close(shared_scores(case.model, [whole])["gradient-batch"], sums)
+        close(score_shared(case.model, [whole])["gradient-batch"], sums)
         shares = {
             head: sum(abs(g) for g in own) / len(own) * sum(g < 0 for g in own) / len(own)
             for head, own in single.items()
@@ -45,14 +45,14 @@ class TestAgainstLoops:
         close(found["gradient-squared-batch"], squares)
 
     def test_those_of_the_plain_pass_come_with_them(self, case):
-        found = shared_scores(case.model, case.batches(5))
+        found = score_shared(case.model, case.batches(5))
         plain = gradient_scores(case.model, case.batches(5))
         assert {name: found[name] for name in plain} == plain
         assert set(found) == set(plain) | set(SOURCES)
 
     def test_halves_are_the_examples_at_even_and_odd_positions(self, case, examples):
         for half in (0, 1):
-            found = shared_scores(case.model, case.batches(5), half=half)
+            found = score_shared(case.model, case.batches(5), half=half)
             single = slow_criteria.gate_gradients(examples[half::2])
             close(found["gradient-signed"], {head: -numpy.mean(own) for head, own in single.items()})
             close(found["gradient-mean"], slow_criteria.mean_baseline(examples[half::2]))
@@ -61,7 +61,7 @@ class TestAgainstLoops:
             )
 
     def test_batch_size_does_not_matter(self, case):
-        one, all_ = (shared_scores(case.model, case.batches(size)) for size in (1, 70))
+        one, all_ = (score_shared(case.model, case.batches(size)) for size in (1, 70))
         for name in one.keys() - {"gradient-batch"}:
             close(all_[name], one[name], rel=1e-3 if name in SOURCES else 1e-5)
 
@@ -91,7 +91,7 @@ class TestFirstOrder:
             )
             change.append(self.loss(case))
         case.model.gates.clear()
-        found = shared_scores(case.model, case.batches(5))["gradient-signed"]
+        found = score_shared(case.model, case.batches(5))["gradient-signed"]
         assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
 
     def test_scores_with_the_mean_as_baseline_do_so_towards_the_mean(self, case):
@@ -110,7 +110,7 @@ class TestFirstOrder:
             change.append(self.loss(case))
             for hook in hooks:
                 hook.remove()
-        found = shared_scores(case.model, case.batches(5))["gradient-mean"]
+        found = score_shared(case.model, case.batches(5))["gradient-mean"]
         assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
 
 
@@ -120,9 +120,9 @@ class TestRemovedHeads:
     def test_they_score_nothing_masked_or_sliced_alike(self, of, name, profile):
         case = of(name)
         removed = parse_profile(profile, case.model.sites)
-        masked = shared_scores(case.model, case.batches(5), removed)
+        masked = score_shared(case.model, case.batches(5), removed)
         case.model.remove(removed)
-        sliced = shared_scores(case.model, case.batches(5))
+        sliced = score_shared(case.model, case.batches(5))
         for criterion in SOURCES:
             assert all(masked[criterion][head] == sliced[criterion][head] == 0 for head in removed)
             close(sliced[criterion], masked[criterion], rel=1e-3)
@@ -132,7 +132,7 @@ class TestExchanges:
     def test_without_terms_between_heads_the_scores_are_sums_of_squares(self):
         """Gradients of different heads never meet in a batch: F(P) is the sum of the heads' own F, 1, 4 and 9."""
         gradients = 3**0.5 * torch.diag(torch.tensor([2.0, 1.0, 3.0])).double()
-        assert exchanged_scores(gradients).tolist() == pytest.approx([5.0, 1.0, 14.0])
+        assert score_by_exchanges(gradients).tolist() == pytest.approx([5.0, 1.0, 14.0])
 
     def test_heads_that_cancel_are_removed_together(self):
         """Worked by hand, one batch with g = (-3, 3.5, 1), so F(P) = (sum of g over P)^2.
@@ -142,19 +142,19 @@ class TestExchanges:
         Head 3 is kept until 1 and again from 1 to 2.25; heads 1 and 2 until P_2, at 1.
         """
         gradients = torch.tensor([[-3.0, 3.5, 1.0]]).double()
-        assert exchanged_scores(gradients).tolist() == pytest.approx([1.0, 1.0, 1.0 + 1.25])
+        assert score_by_exchanges(gradients).tolist() == pytest.approx([1.0, 1.0, 1.0 + 1.25])
 
     def test_a_head_without_gradient_takes_no_part(self):
         """With it among the candidates, heads 1 and 2 would be the better pair, and it would be kept."""
         gradients = torch.tensor([[-3.0, 3.5, 0.0, 1.0]]).double()
-        assert exchanged_scores(gradients).tolist() == pytest.approx([1.0, 1.0, 0.0, 1.0 + 1.25])
+        assert score_by_exchanges(gradients).tolist() == pytest.approx([1.0, 1.0, 0.0, 1.0 + 1.25])
 
     def test_scores_are_those_of_a_loop_over_sets(self):
         generator = torch.Generator().manual_seed(3)
         exchanged = 0
         for heads in (1, 2, 4, 8):
             gradients = torch.randn(5, heads, generator=generator).double()
-            found = exchanged_scores(gradients).tolist()
+            found = score_by_exchanges(gradients).tolist()
             assert found == pytest.approx(slow_criteria.exchanged_scores(gradients.numpy()))
             diagonal = gradients.square().mean(0).argsort().tolist()
             exchanged += sorted(range(heads), key=found.__getitem__) != diagonal

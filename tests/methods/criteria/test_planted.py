@@ -11,7 +11,7 @@ import torch
 from headroom.core.heads import Head, all_heads
 from headroom.engines.hub.classifier.observing import example_batches
 from headroom.methods.criteria import BAKEOFF, SCORES, criteria, families
-from headroom.methods.passes import Passes, counted
+from headroom.methods.passes import Passes, count_passes
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
@@ -83,7 +83,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Found, Mappi
             case = planted(directory, kind, draw)
             scores: dict[str, Mapping[Head, float]] = {**ablation(case), **dict(observed(case))}
             for score in FAMILIES:
-                with counted(case.model, EXAMPLES) as own:
+                with count_passes(case.model, EXAMPLES) as own:
                     one = score(case.model, case.batches())
                 scores |= one
                 passes |= dict.fromkeys(one, own)

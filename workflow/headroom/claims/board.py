@@ -6,7 +6,7 @@ from itertools import groupby
 from textwrap import shorten, wrap
 
 from headroom.claims.entries import read_papers
-from headroom.claims.evaluation import Decision, needed
+from headroom.claims.evaluation import Decision, recommend
 from headroom.claims.verdict import NOT_COMPARABLE, UNDECIDED, VERDICTS
 from headroom.claims.words import in_words
 from headroom.core.errors import visible
@@ -44,7 +44,7 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
         whole = one.whole
         words = str(in_words(claim, whole.deciding, one.task)) if whole else ""
         barrier = whole.barrier if whole else ""
-        words = "; ".join(filter(None, [one.part, words, barrier, needed(one)]))
+        words = "; ".join(filter(None, [one.part, words, barrier, recommend(one)]))
         room = max(WIDTH - len(start), 20)
         yield (start + shorten(words, room, placeholder=" ...")).rstrip()
 

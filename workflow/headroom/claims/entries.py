@@ -54,7 +54,7 @@ class Precondition(_Entry):
     @property
     def words(self) -> str:
         """What is asked, with its thresholds."""
-        return filled(self.asks, self.thresholds)
+        return fill_in(self.asks, self.thresholds)
 
 
 class Claim(_Entry):
@@ -111,7 +111,7 @@ class Claim(_Entry):
         """The rule in words, with its thresholds, its preconditions, and how runs are put together."""
         asked = "; ".join(one.words for one in self.preconditions)
         needed = f" Not comparable without: {asked}." if asked else ""
-        return filled(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
+        return fill_in(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -161,7 +161,7 @@ class Amount(float):
         return f"{100 * self:.0f} %" if self >= 0.01 else f"{100 * self:g} %"
 
 
-def filled(text: str, values: Mapping[str, Any]) -> str:
+def fill_in(text: str, values: Mapping[str, Any]) -> str:
     """Return a text with the values of the names in its braces; `{}` stays."""
     return text.format("{}", **{name: _amounts(value) for name, value in values.items()})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headroom.claims.entries import Claim, decide, papers_asked
-from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pooled
+from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pool
 from headroom.core.statistics import Estimate, half_width, outliers
 from headroom.study.tables import StudyTables, seed_of
 
@@ -24,7 +24,7 @@ class Decision:
     @cached_property
     def whole(self) -> Reading | None:
         """The reading of all runs together; None if it was not run."""
-        return pooled(self.readings)
+        return pool(self.readings)
 
     @property
     def verdict(self) -> str:
@@ -73,7 +73,7 @@ MOST = 1000.0
 """More than this many times the data is not a useful recommendation: the number is at its threshold."""
 
 
-def needed(decision: Decision) -> str:
+def recommend(decision: Decision) -> str:
     """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known.
 
     Of the variance of a mean over runs, the part between runs shrinks with more seeds, also by Student's quantile, and
@@ -85,18 +85,20 @@ def needed(decision: Decision) -> str:
     if whole.needs:
         return whole.needs
     still = [one for one in whole.asked if one.verdict == UNDECIDED]
-    wanted = [_wanted(one.found, one.these, one.asked.threshold, whole, decision.seeds) for one in still if one.asked]
+    wanted = [
+        _count_more(one.found, one.these, one.asked.threshold, whole, decision.seeds) for one in still if one.asked
+    ]
     known = [one for one in wanted if one is not None]
     if not known:
         return ""
     unit, more = max(known, key=lambda one: (one[0] == "sentence", one[1]))
     if math.isinf(more):
         return f"no number of {unit}s: it is at the threshold"
-    rounded = _rounded(more)
+    rounded = _round_up(more)
     return f"about {rounded} more {unit}{'' if rounded == '1' else 's'}"
 
 
-def _wanted(
+def _count_more(
     found: Estimate, these: Estimate | None, threshold: float, whole: Reading, seeds: int
 ) -> tuple[str, float] | None:
     """Return how many more seeds, or sentences, take the threshold out of an interval; None where that is not known."""
@@ -143,7 +145,7 @@ def seeds_for(found: Estimate, these: Estimate | None, threshold: float, seeds: 
     return math.inf
 
 
-def _rounded(amount: float) -> str:
+def _round_up(amount: float) -> str:
     """Return a number with two significant digits, at least 1: 1,900 of 1,873."""
     amount = max(amount, 1.0)
     size = 10 ** max(0, math.floor(math.log10(amount)) - 1)

@@ -15,7 +15,7 @@ import pandas
 from numpy import ndarray
 
 from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
-from headroom.core.curves import area, mean_curve, share_kept
+from headroom.core.curves import area, compute_share_kept, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
 from headroom.study.arms import BASELINE
@@ -40,7 +40,7 @@ def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.Data
         yield pandas.DataFrame(rows)
 
 
-def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
+def iterate_scaled_runs(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
     """Yield the rows of each run of the baseline in a table, with `scale` where there are scores above chance."""
     for rows in by_run(tables.frame(name), tables):
         yield with_scale(rows) if "chance" in rows else rows
@@ -73,11 +73,11 @@ def each_run(name: str, *others: str, shares: bool = False) -> Callable[[Read], 
     def rule_of(read: Read) -> Rule:
         def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
             found: list[Reading] = []
-            for rows in scaled_by_run(tables, name):
+            for rows in iterate_scaled_runs(tables, name):
                 run = str(rows["run"].iloc[0])
                 more = (rows_where(tables.frame(other), run=run) for other in others)
-                examples = examples_in(judged(rows)) if "metric" in rows else 0
-                readings = (unskilled(rows) if shares else None) or read(rows, *more, **thresholds) or ()
+                examples = examples_in(select_judged(rows)) if "metric" in rows else 0
+                readings = (refuse_without_skill(rows) if shares else None) or read(rows, *more, **thresholds) or ()
                 own = [readings] if isinstance(readings, Reading) else readings
                 found += [replace(one, run=run, examples=examples) for one in own]
             return found
@@ -114,15 +114,15 @@ def with_agreement(found: Sequence[Reading]) -> Reading:
 
 def has_skill(rows: pandas.DataFrame) -> bool:
     """Return whether one run's full model scores enough above chance for shares of it."""
-    rows = judged(rows)
+    rows = select_judged(rows)
     return rows.empty or bool(measurable(rows).any())
 
 
-def unskilled(rows: pandas.DataFrame) -> Reading | None:
+def refuse_without_skill(rows: pandas.DataFrame) -> Reading | None:
     """Return the reading of a run whose score is too small for shares of it; None if it is not."""
     if has_skill(rows):
         return None
-    rows = judged(rows)
+    rows = select_judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
     signed = task_kind(rows) == "classification"
     number = Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)})
@@ -138,7 +138,7 @@ def task_kind(rows: pandas.DataFrame) -> TaskKind:
     return kind_of(task_of(str(rows["run"].iloc[0])))
 
 
-def judged(frame: pandas.DataFrame) -> pandas.DataFrame:
+def select_judged(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return the rows of the last epoch and the main metric on the set that runs are judged on."""
     rows = rows_where(last_epochs(frame), metric=main_metric(frame))
     return rows_where(rows, set=main_set(rows)) if len(rows) else rows
@@ -211,7 +211,7 @@ def number(
 
 def main_curve(frame: pandas.DataFrame, scope: str = "all") -> Curve | None:
     """Return one run's curve by the order that claims are judged by: the first of `orders_in`; None without any."""
-    rows = rows_where(judged(frame), scope=scope, ranking="fixed")
+    rows = rows_where(select_judged(frame), scope=scope, ranking="fixed")
     orders = orders_in(rows)
     return curve_by(frame, orders[0], scope) if orders else None
 
@@ -235,10 +235,12 @@ def curve_by(frame: pandas.DataFrame, order: tuple[str, str], scope: str = "all"
         HeadroomError: If the table has no file of resamples.
     """
     name, normalised = order
-    return curve_of(rows_where(judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised))
+    return build_curve(
+        rows_where(select_judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised)
+    )
 
 
-def curve_of(rows: pandas.DataFrame) -> Curve | None:
+def build_curve(rows: pandas.DataFrame) -> Curve | None:
     """Return the curve of one run's rows of one order, the mean of its draws; None without rows.
 
     Raises:
@@ -253,12 +255,12 @@ def curve_of(rows: pandas.DataFrame) -> Curve | None:
     return Curve(*mean_curve(rows), float(rows["heads_total"].iloc[0]))
 
 
-def kept_of(row: "pandas.Series[Any]") -> ndarray:
+def compute_kept(row: "pandas.Series[Any]") -> ndarray:
     """Return the share of the score that one row's model keeps, and the same on every resample, (1 + samples,)."""
     value, full = (
         numpy.r_[row[name], row[drawn]] for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
     )
-    return share_kept(value, full, float(row["chance"]))
+    return compute_share_kept(value, full, float(row["chance"]))
 
 
 def estimate_in(rows: pandas.DataFrame, *columns: str) -> Estimate:

@@ -12,7 +12,7 @@ from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition, Number, Reading
 from headroom.core.files import atomic_path
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.selection import rows_where
 from headroom.study.tables import GROUNDS, kind_of
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 @cache
-def shipped_grounds() -> pandas.DataFrame:
+def read_grounds() -> pandas.DataFrame:
     """Return the rows of the reference studies, as `by_ground` gives them."""
     numbers = ("value", "low", "high", "threshold", "refuted")
     return pandas.read_csv(SHIPPED, keep_default_na=False, na_values=dict.fromkeys(numbers, ""))
@@ -58,7 +58,7 @@ def over_corpora(found: Sequence[Estimate]) -> Estimate:
     if len(found) == 1:
         return found[0]
     errors = numpy.nan_to_num([(one.high - one.low) / 2 for one in found], nan=0.0)
-    over = mean_of([one.value for one in found])
+    over = estimate_mean([one.value for one in found])
     half = max(over.high - over.value, float(numpy.sqrt((errors**2).sum())) / len(found))
     return Estimate(over.value, over.value - half, over.value + half)
 

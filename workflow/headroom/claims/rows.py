@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from headroom.claims.evaluation import Decision, needed
+from headroom.claims.evaluation import Decision, recommend
 from headroom.claims.verdict import NOT_RUN, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
@@ -43,7 +43,7 @@ def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> It
         whole = one.whole
         trainings = dict.fromkeys(tables.trainings.get(run, "") for run in (whole.runs if whole else ()))
         place = {"run": POOLED, "seeds": one.seeds, "trainings": " ".join(trainings)}
-        yield usual | place | {"votes": one.votes, "needed": needed(one)} | _verdict(whole)
+        yield usual | place | {"votes": one.votes, "needed": recommend(one)} | _verdict(whole)
 
 
 def _verdict(reading: Reading | None) -> Row:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import Estimate, interval, mean_of, over_runs
+from headroom.core.statistics import Estimate, estimate_mean, interval, over_runs
 
 Unit = Literal["number", "share", "count"]
 Side = Literal["above", "below"]
@@ -128,7 +128,7 @@ Rule = Callable[..., list[Reading]]
 """What decides a claim: from the tables of one task, and the claim's thresholds by name, to readings."""
 
 
-def pooled(readings: Sequence[Reading]) -> Reading | None:
+def pool(readings: Sequence[Reading]) -> Reading | None:
     """Return the reading of all runs together, of one part of a claim; None without readings.
 
     Its numbers are means. A number with resamples has an interval for other trainings on other sentences (`over_runs`),
@@ -198,7 +198,7 @@ def mean_over_runs(found: Iterable[Estimate]) -> Estimate:
     errors are (the root of the sum of squares). Runs that have no interval leave the t-interval alone.
     """
     own = list(found)
-    mean = mean_of([one.value for one in own])
+    mean = estimate_mean([one.value for one in own])
     if len(own) == 1:
         return own[0]
     half = mean.high - mean.value

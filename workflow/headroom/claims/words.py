@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from headroom.claims.entries import Claim, filled
+from headroom.claims.entries import Claim, fill_in
 from headroom.claims.verdict import Number, Unit
 from headroom.core.formatting import MOST_DECIMALS, count, estimate, number
 from headroom.core.statistics import Estimate
@@ -94,4 +94,4 @@ def words_for(claim: Claim, one: Number, task: str) -> str:
     """Return the words for a number of a claim, `{}` in place of the number."""
     about = {**one.about, **one.chosen}
     points = {"points": metric_points(str(about["metric"]))} if "metric" in about else {}
-    return filled(claim.words_of(one.name, task), claim.thresholds_of(task) | about | points)
+    return fill_in(claim.words_of(one.name, task), claim.thresholds_of(task) | about | points)

@@ -66,7 +66,7 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def epoch_of(checkpoint: str) -> float:
+def read_epoch(checkpoint: str) -> float:
     """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none.
 
     It is an integer but for a share of the first epoch (`epoch0.5.pt`, `epoch0.5/`).
@@ -79,7 +79,7 @@ def epoch_of(checkpoint: str) -> float:
 
 def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) -> dict[str, Any]:
     """Return the first columns of tables: study, run, and the epoch of a checkpoint, by default of `--checkpoint`."""
-    return {"study": given.study, "run": given.run, "epoch": epoch_of(checkpoint or given.checkpoint)}
+    return {"study": given.study, "run": given.run, "epoch": read_epoch(checkpoint or given.checkpoint)}
 
 
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:

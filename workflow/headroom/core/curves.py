@@ -28,7 +28,7 @@ _FINE = 10
 """Points between two steps at which the ends of an interval are evaluated."""
 
 
-def share_kept(values: ndarray, full: ndarray, chance: float | ndarray) -> ndarray:
+def compute_share_kept(values: ndarray, full: ndarray, chance: float | ndarray) -> ndarray:
     """Return the share of the full score that is kept, both above chance, of any shape; NaN if it is not defined.
 
     Chance is the best score of a constant answer: 0 in translation. It is a property of the evaluation set, not of
@@ -48,7 +48,7 @@ def kept_along(rows: "pandas.DataFrame") -> ndarray:
         numpy.stack([numpy.r_[row[name], row[drawn]] for _, row in rows.iterrows()], axis=1)
         for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
     )
-    return share_kept(value, full, rows["chance"].to_numpy(dtype=float))
+    return compute_share_kept(value, full, rows["chance"].to_numpy(dtype=float))
 
 
 def mean_curve(rows: "pandas.DataFrame") -> tuple[ndarray, ndarray]:

@@ -20,7 +20,7 @@ class HeadroomError(Exception):
 
 def disk_is_full(error: BaseException) -> bool:
     """Return whether an error, or one of its causes, is that of a full disk or an exhausted quota."""
-    chain = list(_led_to(error))
+    chain = list(_iterate_causes(error))
     numbers = [one.errno for one in chain if isinstance(one, OSError) and one.errno is not None]
     if numbers:
         return any(number in _FULL for number in numbers)
@@ -33,11 +33,11 @@ def out_of_memory(error: BaseException) -> bool:
         isinstance(one, MemoryError)
         or type(one).__name__ == "OutOfMemoryError"  # torch's, of a GPU
         or any(words in str(one) for words in _NO_MEMORY_MESSAGES)
-        for one in _led_to(error)
+        for one in _iterate_causes(error)
     )
 
 
-def _led_to(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error, its causes and its contexts."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:

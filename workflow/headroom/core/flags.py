@@ -118,9 +118,7 @@ def _argument(fields: Sequence[FieldInfo]) -> dict[str, Any]:
 
 
 def _default(field: FieldInfo) -> str:
-    return (
-        "must be given" if field.is_required() else f"default: {_shown(field.get_default(call_default_factory=True))}"
-    )
+    return "must be given" if field.is_required() else f"default: {_show(field.get_default(call_default_factory=True))}"
 
 
 def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel]]:
@@ -182,7 +180,7 @@ def _value(text: Any) -> Any:
     return None if text == "none" else text
 
 
-def _shown(default: Any) -> str:
+def _show(default: Any) -> str:
     if isinstance(default, list | tuple):
         return " ".join(str(item) for item in default)
     return str(default).lower() if default is None or isinstance(default, bool) else str(default)

@@ -35,7 +35,7 @@ def number(value: float, digits: int = 3, *, signed: bool = False, decimals: int
     return sign + text
 
 
-def fixed(value: float, decimals: int = 2, *, signed: bool = False) -> str:
+def format_fixed(value: float, decimals: int = 2, *, signed: bool = False) -> str:
     """Return a number with a fixed number of decimals, for columns whose values have the same unit and magnitude."""
     if math.isnan(value):
         return MISSING
@@ -59,7 +59,7 @@ def interval(low: float, high: float, digits: int = 3, *, most: int = MOST_DECIM
     if math.isnan(low) or math.isnan(high):
         return ""
     decimals = min(most, _decimals(max(abs(low), abs(high)), digits))
-    return f"[{fixed(low, decimals)}, {fixed(high, decimals)}]"
+    return f"[{format_fixed(low, decimals)}, {format_fixed(high, decimals)}]"
 
 
 def estimate(
@@ -77,13 +77,13 @@ def estimate(
     if math.isnan(low) or math.isnan(high):
         return number(value, digits, signed=signed, decimals=most)
     decimals = min(most, _decimals(max(abs(value), abs(low), abs(high)), digits))
-    return f"{fixed(value, decimals, signed=signed)} {interval(low, high, digits, most=most)}"
+    return f"{format_fixed(value, decimals, signed=signed)} {interval(low, high, digits, most=most)}"
 
 
 def correlation(value: float, low: float, high: float) -> str:
     """Return a value between -1 and 1 with its interval, all with two decimals: `0.62 [0.42, 0.77]`."""
-    bounds = "" if math.isnan(low) or math.isnan(high) else f" [{fixed(low)}, {fixed(high)}]"
-    return fixed(value) + bounds
+    bounds = "" if math.isnan(low) or math.isnan(high) else f" [{format_fixed(low)}, {format_fixed(high)}]"
+    return format_fixed(value) + bounds
 
 
 def p_value(value: float) -> str:
@@ -95,7 +95,7 @@ def p_value(value: float) -> str:
 
 def percent(share: float, decimals: int = 0) -> str:
     """Return a share (0 to 1) in per cent."""
-    return MISSING if math.isnan(share) else f"{fixed(100 * share, decimals)}{_NARROW_SPACE}%"
+    return MISSING if math.isnan(share) else f"{format_fixed(100 * share, decimals)}{_NARROW_SPACE}%"
 
 
 def symbol(name: str, value: object) -> str:

@@ -60,7 +60,7 @@ class Steps:
             logger.info(f"{self._stage}: {self.done} of {self._total} {self._parts}{about}, {clock(left)} left")
 
 
-def followed(items: Sequence[Part], stage: str, parts: str) -> Iterator[Part]:
+def follow_items(items: Sequence[Part], stage: str, parts: str) -> Iterator[Part]:
     """Yield items, each counted as a finished part when the next one is requested; see `Steps`."""
     steps = Steps(stage, len(items), parts)
     for item in items:

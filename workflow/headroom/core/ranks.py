@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import resampled_indices, resampling_weights
+from headroom.core.statistics import draw_resamples, resampling_weights
 
 RESAMPLES = 1000
 """Bootstrap samples of heads."""
@@ -77,7 +77,7 @@ def without_highest(scores: ndarray, dropped: int) -> ndarray:
 @cache
 def _weights(heads: int) -> ndarray:
     """Return (1 + RESAMPLES, heads): the original heads, then the resamples."""
-    resampled = resampling_weights(resampled_indices(heads, RESAMPLES))
+    resampled = resampling_weights(draw_resamples(heads, RESAMPLES))
     return numpy.vstack([numpy.ones(heads), resampled])
 
 

@@ -99,7 +99,7 @@ def harm(metric: str, delta: ndarray) -> ndarray:
     return delta if metric in LOWER_IS_BETTER else -delta
 
 
-def resampled_indices(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
+def draw_resamples(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
     """Draw resamples of the sentences with replacement, as sacrebleu does.
 
     Returns:
@@ -138,7 +138,7 @@ def exchanges(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
     return numpy.random.default_rng(seed).integers(0, 2, size=(samples, sentences)).astype(numpy.float64)
 
 
-def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> ndarray:
+def exchange_outputs(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> ndarray:
     """Return differences under the null hypothesis of equal systems, by approximate randomisation.
 
     Under the null the outputs of a sentence are exchangeable (Noreen 1989; Riezler and Maxwell 2005).
@@ -218,7 +218,7 @@ def mcnemar(*, only_first: int, only_second: int) -> float:
     return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
 
 
-def counted_share(share: float, count: float) -> Estimate:
+def estimate_share(share: float, count: float) -> Estimate:
     """Return a share of a number of items with its exact interval (Clopper and Pearson 1934).
 
     Args:
@@ -233,7 +233,7 @@ def counted_share(share: float, count: float) -> Estimate:
     return Estimate(share, float(exact.low), float(exact.high))
 
 
-def unpaired_p(first: ndarray, second: ndarray) -> float:
+def compute_unpaired_p(first: ndarray, second: ndarray) -> float:
     """Return the two-sided p of Student's t-test that treats (examples,) of 0 and 1 as independent samples.
 
     Michel et al. 2019 report a t-test without stating whether it is paired. Systems answer the same
@@ -284,14 +284,14 @@ def half_width(runs: int, comparisons: int = 1) -> float:
 
     Args:
         runs: Their number.
-        comparisons: As in `mean_of`.
+        comparisons: As in `estimate_mean`.
     """
     from scipy.stats import t
 
     return float(t.ppf(1 - (1 - LEVEL) / 2 / comparisons, runs - 1) / numpy.sqrt(runs))
 
 
-def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
+def estimate_mean(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
     """Return the mean of (n,) values with its t-interval; without one for a single value.
 
     Args:
@@ -305,7 +305,7 @@ def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate
     return Estimate(center, center - half, center + half)
 
 
-def jackknifed(whole: float, without: Sequence[float] | ndarray) -> Estimate:
+def jackknife(whole: float, without: Sequence[float] | ndarray) -> Estimate:
     """Return a statistic of runs with its t-interval from pseudo-values (Tukey 1958); without one for fewer than three.
 
     For statistics of pairs of runs, whose values share runs, so that their spread says too little.
@@ -316,7 +316,7 @@ def jackknifed(whole: float, without: Sequence[float] | ndarray) -> Estimate:
     """
     if len(without) < 3:
         return Estimate(whole)
-    found = mean_of(len(without) * whole - (len(without) - 1) * numpy.asarray(without, dtype=float))
+    found = estimate_mean(len(without) * whole - (len(without) - 1) * numpy.asarray(without, dtype=float))
     return found.plus(whole - found.value)
 
 
@@ -365,7 +365,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> Estimate:
     return Estimate(value, value - half, value + half)
 
 
-def median_of(values: "Iterable[float] | ndarray") -> Estimate:
+def find_median(values: "Iterable[float] | ndarray") -> Estimate:
     """Return the median of (n,) values with its interval from order statistics; without one for fewer than six.
 
     The ends are the k-th smallest and the k-th largest value, with the largest k for which fewer than k of n

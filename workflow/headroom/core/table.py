@@ -107,7 +107,7 @@ class Table:
             for column in self.columns:
                 if not column.takes(row[column.name]):
                     raise ValueError(f"{self.name}: {column.name} should be {column.type}: {row[column.name]!r}")
-        cells = [[_written(row[name]) for name in self.names] for row in rows]
+        cells = [[_write_cell(row[name]) for name in self.names] for row in rows]
         with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
             csv.writer(stream, lineterminator="\n").writerows([self.names, *cells])
 
@@ -163,7 +163,7 @@ def signature(**parts: Any) -> str:
     return "|".join(f"{key.replace('_', '-')}:{value}" for key, value in parts.items())
 
 
-def _written(cell: Any) -> str:
+def _write_cell(cell: Any) -> str:
     if isinstance(cell, str):
         return cell
     if cell is None or cell != cell:

@@ -118,19 +118,19 @@ def fetch_archive(
         raise HeadroomError(f"key url: {url} does not name a file; give the address of an archive")
     place = f"{MIRROR}/{name}"
     if mirrored := in_mirror(mirror, place):
-        return checked_archive(mirrored, expected)
+        return check_archive(mirrored, expected)
     path = Path(directory) / name
     if not path.is_file():
         _log.info("downloading %s", url)
         download(addresses(mirror, place, url), path, place=place, expected=expected, patience=patience)
     try:
-        return checked_archive(path, expected)
+        return check_archive(path, expected)
     except HeadroomError:
         path.unlink()
         raise
 
 
-def checked_archive(path: Path, expected: str | None) -> Path:
+def check_archive(path: Path, expected: str | None) -> Path:
     """Return the path of an archive if its checksum is as expected, else raise HeadroomError; log an unknown one."""
     found, size = sha256(path), path.stat().st_size
     if expected is None:

@@ -37,16 +37,16 @@ def held_out(text: ParallelText, sizes: Mapping[str, int]) -> dict[str, Parallel
     source.shuffle(order)
     taken: dict[str, ParallelText] = {}
     for name, size in sizes.items():
-        taken[name] = _taken(text, [source.choice(group) for group in order[:size]])
+        taken[name] = _take_text(text, [source.choice(group) for group in order[:size]])
         order = order[size:]
     rest = [pair for group in order for pair in group]
     source.shuffle(rest)
-    return {"train": _taken(text, rest), **taken}
+    return {"train": _take_text(text, rest), **taken}
 
 
 def components(text: ParallelText) -> list[int]:
     """Return the number of the connected component of every pair."""
-    sides = [_numbered(text.source), _numbered(text.target)]
+    sides = [_number_sentences(text.source), _number_sentences(text.target)]
     first = len(set(sides[0]))
     count = first + len(set(sides[1]))
     targets = [first + number for number in sides[1]]
@@ -55,11 +55,11 @@ def components(text: ParallelText) -> list[int]:
     return [int(labels[number]) for number in sides[0]]
 
 
-def _numbered(sentences: Sequence[str]) -> list[int]:
+def _number_sentences(sentences: Sequence[str]) -> list[int]:
     """Return a number per distinct sentence, in the order of first occurrence."""
     numbers = {sentence: number for number, sentence in enumerate(dict.fromkeys(sentences))}
     return [numbers[sentence] for sentence in sentences]
 
 
-def _taken(text: ParallelText, places: Sequence[int]) -> ParallelText:
+def _take_text(text: ParallelText, places: Sequence[int]) -> ParallelText:
     return ParallelText([text.source[place] for place in places], [text.target[place] for place in places])

@@ -84,7 +84,7 @@ class CorpusSets(Generic[SomeText]):
 
     def write(self, directory: Path, settings: Any, _request: Request) -> int:
         """Write the corpus that settings of text describe and return the number of its examples."""
-        sets = halved(self.texts, self.valid)
+        sets = halve_valid(self.texts, self.valid)
         for key, text in sets.items():
             for name, lines in text.beside(key).items():
                 write_lines(directory / name, lines)
@@ -96,7 +96,7 @@ class CorpusSets(Generic[SomeText]):
         raise NotImplementedError
 
 
-def halved(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, SomeText]:
+def halve_valid(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, SomeText]:
     """Return the sets with `choose` (examples 1, 3, 5, ...) and `check` (2, 4, 6, ...) in the place of `valid`.
 
     Raises:
@@ -120,7 +120,7 @@ def drawn_sets(settings: Any, draw: Callable[[str, str, int], SomeText]) -> dict
     """
     topics = {"test": "near", "valid": "near", "far": "far", "train": "near"}
     drawn = {name: draw(name, topic, getattr(settings, name)) for name, topic in topics.items()}
-    return halved({name: drawn[name] for name in ("train", "valid", "test", "far")})
+    return halve_valid({name: drawn[name] for name in ("train", "valid", "test", "far")})
 
 
 def write_sets(

@@ -102,7 +102,7 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
     *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
-    return checked(LabelledText.of(sides, given), labels, name=path, first_line=2)
+    return check_text(LabelledText.of(sides, given), labels, name=path, first_line=2)
 
 
 def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_line: int) -> list[list[str]]:
@@ -121,7 +121,9 @@ def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_li
     return rows
 
 
-def checked(text: LabelledText, labels: Sequence[str] | None, *, name: Path | str, first_line: int = 1) -> LabelledText:
+def check_text(
+    text: LabelledText, labels: Sequence[str] | None, *, name: Path | str, first_line: int = 1
+) -> LabelledText:
     """Return text that was read from a file, from this line on, if it is valid; without `labels` any label may occur.
 
     Raises:
@@ -161,7 +163,7 @@ def write_labelled_corpus(
     kinds = {name: "single sentences" if text.second is None else "pairs of sentences" for name, text in sets.items()}
     for name, text in sets.items():
         if text.labels or name != "train":
-            checked(text, labels, name=f"{name}.tsv", first_line=2)
+            check_text(text, labels, name=f"{name}.tsv", first_line=2)
         if kinds[name] != kinds["train"]:
             found = f"train has {kinds['train']}, {name} has {kinds[name]}"
             raise HeadroomError(f"corpus: {found}; give all sets the same columns")

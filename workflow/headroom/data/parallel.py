@@ -61,10 +61,10 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
     for lines in (source_lines, target_lines):
         lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
     text = ParallelText([line.strip() for line in source_lines], [line.strip() for line in target_lines])
-    return checked(text, str(source), str(target))
+    return check_pairs(text, str(source), str(target))
 
 
-def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
+def check_pairs(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
     """Return text that was read from these files if it is valid.
 
     Raises:

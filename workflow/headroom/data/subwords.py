@@ -140,9 +140,9 @@ def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
     Raises:
         HeadroomError: If the pieces do not belong to this text.
     """
-    written = _written(pieces)
+    written = _write_letters(pieces)
     read = [(letter, place) for place, character in enumerate(text) for letter in _letters(character)]
-    places = _aligned([letter for letter, _ in written], read, text)
+    places = _align_letters([letter for letter, _ in written], read, text)
     found: dict[int, list[int]] = {}
     for (_, owners), (start, end) in zip(written, places, strict=True):
         for index in owners:
@@ -157,7 +157,7 @@ def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
     return spans[::-1]
 
 
-def _aligned(written: list[str], read: list[tuple[str, int]], text: str) -> list[tuple[int, int]]:
+def _align_letters(written: list[str], read: list[tuple[str, int]], text: str) -> list[tuple[int, int]]:
     """Return the span of text of every letter of the pieces."""
     letters = [letter for letter, _ in read]
     if written == letters:
@@ -180,7 +180,7 @@ def _aligned(written: list[str], read: list[tuple[str, int]], text: str) -> list
     return spans
 
 
-def _written(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
+def _write_letters(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
     """Return the letters of pieces without marks and escapes, each with its pieces.
 
     Byte-pair codes may split an escape of Moses: its letter then belongs to several pieces.

@@ -6,17 +6,26 @@ from dataclasses import replace
 import pandas
 
 from headroom.claims.entries import all_claims, decide, threshold
-from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
+from headroom.claims.evidence import (
+    by_run,
+    curve_by,
+    estimate_in,
+    has_skill,
+    iterate_scaled_runs,
+    main_curve,
+    number,
+    select_judged,
+)
 from headroom.claims.rows import Part
-from headroom.claims.verdict import HOLDS, Number, Unit, mean_over_runs, pooled, together
+from headroom.claims.verdict import HOLDS, Number, Unit, mean_over_runs, pool, together
 from headroom.core.heads import KINDS
-from headroom.core.statistics import Estimate, median_of
-from headroom.experiments.ablation.claims import changed, right_or_wrong, unchanged_share
+from headroom.core.statistics import Estimate, find_median
+from headroom.experiments.ablation.claims import find_changed, right_or_wrong, unchanged_share
 from headroom.experiments.ablation.replacements import over_all_runs
 from headroom.experiments.arms.claims import LIKENESS
 from headroom.experiments.arms.effects import prunability, ratios
 from headroom.experiments.arms.numbers import opponents
-from headroom.experiments.arms.paired import chosen_alphas, compared, difference_of, main_pair
+from headroom.experiments.arms.paired import chosen_alphas, compute_difference, main_pair, read_compared
 from headroom.experiments.attention_stats.claims import syntactic
 from headroom.experiments.gates.claims import TRAINED_ON, encoder_pruned
 from headroom.experiments.keep_one.claims import enough_share
@@ -51,7 +60,7 @@ SHARES = (0.0, 1.0)
 """The limits of counted shares."""
 
 
-def _counted(task: str, name: str, found: list[Estimate]) -> Iterator[Part]:
+def _count_share(task: str, name: str, found: list[Estimate]) -> Iterator[Part]:
     """Yield the mean over runs of a counted share, whose interval ends at 0 and 1."""
     if found:
         yield Part(task, together([Number(name, one, "share", limits=SHARES) for one in found]))
@@ -59,12 +68,12 @@ def _counted(task: str, name: str, found: list[Estimate]) -> Iterator[Part]:
 
 def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
     """Return the rows of each run of the baseline whose shares of the score mean something."""
-    return [rows for rows in scaled_by_run(tables, name) if has_skill(rows)]
+    return [rows for rows in iterate_scaled_runs(tables, name) if has_skill(rows)]
 
 
 def _quality(tables: StudyTables) -> Iterator[Part]:
     """Yield what the last epoch of the baseline scores; the part is the metric."""
-    rows = judged(tables.evaluation) if tables.has("evaluation") else tables.evaluation
+    rows = select_judged(tables.evaluation) if tables.has("evaluation") else tables.evaluation
     found = [estimate_in(own, "value", "low", "high") for own in by_run(rows, tables)]
     yield from _mean(tables.task, "quality", found, main_metric(rows) if len(rows) else "", "number")
 
@@ -89,9 +98,9 @@ def _together(task: str, found: list[Number], part: str = "") -> Iterator[Part]:
 
 def _alone(tables: StudyTables) -> Iterator[Part]:
     level, margin = (threshold("M1", name, tables.task) for name in ("level", "margin"))
-    ablated = [judged(rows) for rows in _runs(tables, "ablation")]
+    ablated = [select_judged(rows) for rows in _runs(tables, "ablation")]
     shares = [unchanged_share(rows, level=level, margin=margin) for rows in ablated if len(rows)]
-    yield from _counted(tables.task, "unchanged", shares)
+    yield from _count_share(tables.task, "unchanged", shares)
 
 
 def _one_head(tables: StudyTables) -> Iterator[Part]:
@@ -99,7 +108,7 @@ def _one_head(tables: StudyTables) -> Iterator[Part]:
         level, margin = (threshold("M4", name, tables.task) for name in ("level", "margin"))
         chosen = [chosen_heads(rows, "choose") for rows in _runs(tables, "keep_one")]
         shares = [enough_share(rows, level=level, margin=margin) for rows in chosen if len(rows)]
-        yield from _counted(tables.task, "one_head_enough", shares)
+        yield from _count_share(tables.task, "one_head_enough", shares)
 
 
 def _kinds(tables: StudyTables) -> Iterator[Part]:
@@ -108,7 +117,7 @@ def _kinds(tables: StudyTables) -> Iterator[Part]:
     The rule is that of claim M12, applied to every kind.
     """
     removed = threshold("M12", "removed")
-    found = {kind: pooled(kind_needs_more(tables, kind, removed=removed)) for kind in KINDS}
+    found = {kind: pool(kind_needs_more(tables, kind, removed=removed)) for kind in KINDS}
     known = {kind: one for kind, one in found.items() if one is not None and not one.barrier}
     if len(known) < len(KINDS):
         return
@@ -143,7 +152,7 @@ def _replacements(tables: StudyTables) -> Iterator[Part]:
 def _roles(tables: StudyTables) -> Iterator[Part]:
     relations = syntactic(tables, **all_claims()["V4"].thresholds_of(tables.task))
     shares = [one.found for reading in relations for one in reading.numbers if one.name == "relations"]
-    yield from _counted(tables.task, "relations", shares)
+    yield from _count_share(tables.task, "relations", shares)
     thresholds = all_claims()["V7"].thresholds_of(tables.task)
     pruned = [one for one in encoder_pruned(tables, **thresholds) if one.part == TRAINED_ON and one.asked]
     yield from _together(tables.task, [replace(one.numbers[0], name="gates_score") for one in pruned])
@@ -182,21 +191,21 @@ def _repulsion(tables: StudyTables) -> Iterator[Part]:
     for name, key in (("area", "area"), ("removable_by", "removable")):
         if key in found:
             yield _difference(tables, name, found[key], unit="share")
-    quality = difference_of(tables, arm, reference)
-    likeness = compared(tables, f"diversity_difference_{LIKENESS}", arm, reference)
+    quality = compute_difference(tables, arm, reference)
+    likeness = read_compared(tables, f"diversity_difference_{LIKENESS}", arm, reference)
     time = ratios(tables, arm, reference)
     if quality:
         yield _difference(tables, "score", quality)
     if likeness:
         yield _difference(tables, "likeness", likeness)
     if len(time):
-        yield _difference(tables, "update_time", Estimate(median_of(time.to_numpy()).value - 1), unit="share")
+        yield _difference(tables, "update_time", Estimate(find_median(time.to_numpy()).value - 1), unit="share")
 
 
 def _arms(tables: StudyTables) -> Iterator[Part]:
     """Yield what every arm scores more than the one it is compared with, and every alpha that was chosen, by arm."""
     for arm, other in opponents(tables).items():
-        found = difference_of(tables, arm, other)
+        found = compute_difference(tables, arm, other)
         if found:
             yield _difference(tables, "arm_gain", found, arm)
     for one in chosen_alphas(tables):
@@ -215,9 +224,9 @@ def _tests(tables: StudyTables) -> Iterator[Part]:
     first, level = runs[0], threshold("M1", "screening")
     called = {
         "tested_heads": len(first),
-        "changed_unpaired": changed(first, "p_unpaired", level=level).sum(),
-        "changed_mcnemar": changed(first, "p_mcnemar", level=level).sum(),
-        "changed_mcnemar_holm": changed(first, "p_mcnemar", "Holm", level=level).sum(),
+        "changed_unpaired": find_changed(first, "p_unpaired", level=level).sum(),
+        "changed_mcnemar": find_changed(first, "p_mcnemar", level=level).sum(),
+        "changed_mcnemar_holm": find_changed(first, "p_mcnemar", "Holm", level=level).sum(),
     }
     for name, amount in called.items():
         yield Part(tables.task, Number(name, Estimate(float(amount)), "count"))

@@ -20,7 +20,7 @@ ENGINES = {
 """The packages of engines by name, that of their folder."""
 
 
-def part_of(engine: str, part: str) -> Any:
+def import_part(engine: str, part: str) -> Any:
     """Import a module of an engine's package; no other engine is loaded."""
     return importlib.import_module(f"{ENGINES[engine]}.{part}")
 
@@ -62,5 +62,5 @@ def chosen_engine(arguments: Sequence[str] | None) -> str:
 
 def engine_for(name: str) -> type[Engine]:
     """Return the engine of this name, without loading the other ones."""
-    engine: type[Engine] = part_of(name, "engine").ENGINE
+    engine: type[Engine] = import_part(name, "engine").ENGINE
     return engine

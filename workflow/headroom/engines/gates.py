@@ -70,7 +70,7 @@ class Replacements:
         return others
 
 
-def needed(replacements: Replacements | None, intervention: Intervention) -> Replacements:
+def require_replacements(replacements: Replacements | None, intervention: Intervention) -> Replacements:
     """Return the replacements that an intervention needs; raise HeadroomError without."""
     if replacements is None:
         raise HeadroomError(
@@ -195,10 +195,10 @@ class Gates:
     def _replacement(
         self, live: AttentionSite, intervention: Intervention, replacements: Replacements | None
     ) -> StandIn:
-        given = needed(replacements, intervention)
+        given = require_replacements(replacements, intervention)
         weight = next(live.output.parameters())
         if intervention.repair != "none":
-            return _added(given.addition(live, intervention), weight)
+            return _compute_added(given.addition(live, intervention), weight)
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.replacement == "mean":
             means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
@@ -220,7 +220,7 @@ class Gates:
         return gate.unsqueeze(-1)
 
 
-def _added(addition: Addition, weight: Tensor) -> StandIn:
+def _compute_added(addition: Addition, weight: Tensor) -> StandIn:
     """Return the term that a repair adds to z, in the type and on the device of a weight."""
     matrix, constant = addition.matrix.to(weight), addition.constant.to(weight)
     return lambda z: torch.nn.functional.linear(z.flatten(-2), matrix, constant).view_as(z)

@@ -88,20 +88,20 @@ class HeadModel(ABC):
         """Write the model with a descriptor of the removed heads, for loading."""
 
 
-def taken(batch: Any, rows: Sequence[int]) -> Any:
+def take_rows(batch: Any, rows: Sequence[int]) -> Any:
     """Return some rows of an engine's batch, in this order and as often as they are named; padding is unchanged."""
-    return replace(batch, **{field.name: _taken(getattr(batch, field.name), rows) for field in fields(batch)})
+    return replace(batch, **{field.name: _take_value(getattr(batch, field.name), rows) for field in fields(batch)})
 
 
-def _taken(value: Any, rows: Sequence[int]) -> Any:
+def _take_value(value: Any, rows: Sequence[int]) -> Any:
     if isinstance(value, Mapping):
-        return {name: _taken(one, rows) for name, one in value.items()}
+        return {name: _take_value(one, rows) for name, one in value.items()}
     if isinstance(value, Tensor):
         return value[torch.as_tensor(rows, device=value.device)]
     return None if value is None else [value[row] for row in rows]
 
 
-def reusable_of(model: HeadModel, run: Callable[[Any], Tensor], batch: Any) -> Reusable:
+def trace_reusable(model: HeadModel, run: Callable[[Any], Tensor], batch: Any) -> Reusable:
     """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
 
     Args:
@@ -111,12 +111,12 @@ def reusable_of(model: HeadModel, run: Callable[[Any], Tensor], batch: Any) -> R
     """
     count = len(batch.positions)
     rows = list(range(count))[-2:]
-    trial, twice = taken(batch, rows), taken(batch, rows * 2)
+    trial, twice = take_rows(batch, rows), take_rows(batch, rows * 2)
     return Reusable(model, run, trial, twice, model.partly_read(trial))
 
 
 @contextmanager
-def seeded(seed: int | None) -> Iterator[None]:
+def seed_torch(seed: int | None) -> Iterator[None]:
     """Draw torch's random numbers from a seed within a block and restore its state afterwards; None does nothing."""
     if seed is None:
         yield

@@ -17,7 +17,7 @@ MapObserver = Callable[[Site, Tensor], None]
 
 
 @contextmanager
-def hooked(
+def hook_sites(
     sites: Sequence[AttentionSite], ask: Callable[..., Any], shown: Callable[[Site], Callable[..., Any]]
 ) -> Iterator[None]:
     """Hook the attention modules of sites that have heads, within a block.
@@ -61,7 +61,7 @@ class MapBatch:
     show: Callable[[MapObserver], None]
 
 
-def padded_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) -> Tensor:
+def pad_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) -> Tensor:
     """Return the spans of pieces as one tensor (B, T, 2) on the CPU, -1 for pieces that do not count.
 
     Args:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, check_heads
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Replacements, needed
+from headroom.engines.gates import Replacements, require_replacements
 from headroom.engines.sites import AttentionSite, site_names
 
 
@@ -57,13 +57,13 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
         output: Any = live.output
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=output.weight.device)
         if intervention.repair != "none" and gone.any():
-            added = needed(replacements, intervention).addition(live, intervention)
+            added = require_replacements(replacements, intervention).addition(live, intervention)
             weight = output.weight.double()  # (D, K * d)
             _add_to_bias(live, weight @ added.constant.to(weight))
             output.weight += (weight @ added.matrix.to(weight)).to(output.weight)
         columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
         if intervention.replacement == "mean" and gone.any():
-            means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
+            means = require_replacements(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
             _add_to_bias(live, torch.einsum("mkd,kd->m", columns, means * gone[:, None]))
         scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
         if any(factor != 1 for factor in scale):
@@ -90,8 +90,8 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
     for name in live.inputs:
         projection = getattr(live.attention, name)
         rows = _units(places, projection.out_features // len(live.kept))  # projections may differ in rows per head
-        setattr(live.attention, name, _sliced(projection, rows, dimension=0))
-    _set_output(live, _sliced(live.output, _units(places, width), dimension=1))
+        setattr(live.attention, name, _slice_linear(projection, rows, dimension=0))
+    _set_output(live, _slice_linear(live.output, _units(places, width), dimension=1))
     for name in live.head_counts:
         setattr(live.attention, name, len(keep))
     for name in live.head_widths:
@@ -111,7 +111,7 @@ def _empty(live: AttentionSite) -> None:
         setattr(live.parent, live.attribute, live.empty(output.bias))
     else:
         setattr(live.parent, live.attribute, NoHeads())
-        _set_output(live, _sliced(output, torch.arange(0), dimension=1))
+        _set_output(live, _slice_linear(output, torch.arange(0), dimension=1))
     live.kept = ()
 
 
@@ -120,7 +120,7 @@ def _set_output(live: AttentionSite, output: nn.Module) -> None:
     setattr(live.parent.get_submodule(holder), name, output)
 
 
-def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
+def _slice_linear(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
     """Return a linear layer with only these output rows (0) or input columns (1); hooks move along."""
     units = units.to(linear.weight.device)
     weight = linear.weight.detach().index_select(dimension, units)

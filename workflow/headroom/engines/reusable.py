@@ -58,8 +58,8 @@ class Reusable:
             twice: The rows of the trial, followed by the same rows again.
             partly_read: The layer that is read only in part, if there is one.
         """
-        self.modules, outputs = _traced(model, run, trial)
-        self._rows = _rows_of(outputs, _traced(model, run, twice)[1])
+        self.modules, outputs = _trace(model, run, trial)
+        self._rows = _find_rows(outputs, _trace(model, run, twice)[1])
         self.modules = {site: [one for one in done if one in self._rows] for site, done in self.modules.items()}
         self.size = sum(leaf.nbytes for module in self._modules(self.modules) for leaf in outputs[module])
         self._partly_read = partly_read
@@ -96,7 +96,7 @@ class Reusable:
         def computed(*inputs: Any, **options: Any) -> Any:
             if module not in stored:
                 stored[module] = forward(*inputs, **options)
-            return stored[module] if times == 1 else _repeated(stored[module], rows, times)
+            return stored[module] if times == 1 else _repeat_rows(stored[module], rows, times)
 
         return computed
 
@@ -114,7 +114,7 @@ class Reusable:
         return True
 
 
-def _traced(
+def _trace(
     model: HeadModel, run: Callable[[Any], Tensor], batch: Any
 ) -> tuple[dict[Site, list[nn.Module]], dict[nn.Module, list[Tensor]]]:
     """Return by site the modules that have returned when its output projection is called, and the outputs of modules.
@@ -147,7 +147,7 @@ def _traced(
     return once, {module: outputs[module] for module in chain.from_iterable(once.values())}
 
 
-def _rows_of(
+def _find_rows(
     outputs: dict[nn.Module, list[Tensor]], twice: dict[nn.Module, list[Tensor]]
 ) -> dict[nn.Module, list[int | None]]:
     """Return for the tensors of each module's output the dimension of the rows, None without one.
@@ -158,13 +158,13 @@ def _rows_of(
     """
     found: dict[nn.Module, list[int | None]] = {}
     for module, leaves in outputs.items():
-        rows = [_doubled(one.shape, two.shape) for one, two in zip(leaves, twice.get(module, ()))]
+        rows = [_find_doubled(one.shape, two.shape) for one, two in zip(leaves, twice.get(module, ()))]
         if len(rows) == len(leaves) and all(len(places) <= 1 for places in rows):
             found[module] = [places[0] if places else None for places in rows]
     return found
 
 
-def _doubled(one: torch.Size, two: torch.Size) -> list[int]:
+def _find_doubled(one: torch.Size, two: torch.Size) -> list[int]:
     """Return the dimensions that are larger, twice if they are not exactly twice as large."""
     if len(one) != len(two):
         return [0, 0]
@@ -172,14 +172,14 @@ def _doubled(one: torch.Size, two: torch.Size) -> list[int]:
     return larger if all(two[place] == 2 * one[place] for place in larger) else [0, 0]
 
 
-def _repeated(output: Any, rows: list[int | None], times: int) -> Any:
+def _repeat_rows(output: Any, rows: list[int | None], times: int) -> Any:
     """Return an output with the rows of each of its tensors several times over."""
     leaves, structure = tree_flatten(output)
     dimensions = iter(rows)
     return tree_unflatten(
-        [_tiled(leaf, next(dimensions), times) if isinstance(leaf, Tensor) else leaf for leaf in leaves], structure
+        [_tile(leaf, next(dimensions), times) if isinstance(leaf, Tensor) else leaf for leaf in leaves], structure
     )
 
 
-def _tiled(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
+def _tile(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
     return tensor if dimension is None else torch.cat([tensor] * times, dimension)

@@ -204,11 +204,11 @@ def in_signature(training: Training) -> dict[str, Any]:
 
 def fingerprint(training: Training) -> str:
     """Return a hash of everything that determines the weights: settings, data and the loaded code."""
-    parts = {**training.fingerprint(), "code": loaded_code()}
+    parts = {**training.fingerprint(), "code": hash_loaded_code()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def loaded_code() -> list[str]:
+def hash_loaded_code() -> list[str]:
     """Return the hashes of this package's modules that are loaded, in order of their paths."""
     modules = (module for name, module in sys.modules.items() if name.startswith("headroom"))
     return [sha256(path) for path in sorted(str(module.__file__) for module in modules if module.__file__)]

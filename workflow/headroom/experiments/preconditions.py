@@ -4,11 +4,11 @@ Each function takes the tables of a task, a run and its thresholds, and returns 
 not met, "" where it is. What was not measured is not met: a model is comparable if that is known.
 """
 
-from headroom.claims.evidence import kept_of
-from headroom.experiments.gates.claims import continued, hard
+from headroom.claims.evidence import compute_kept
+from headroom.experiments.gates.claims import find_continued, hard
 from headroom.experiments.relevance.claims import conservation_error
-from headroom.experiments.roles.claims import HEAD, UNTRAINED, functions, held
-from headroom.experiments.settling.claims import judged_epochs
+from headroom.experiments.roles.claims import HEAD, UNTRAINED, functions, select_held
+from headroom.experiments.settling.claims import list_judged_epochs
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, with_scale
 from headroom.study.tables import StudyTables, task_of
 
@@ -37,8 +37,8 @@ def loss_settled(tables: StudyTables, run: str, *, most: float) -> str:
 def converged(tables: StudyTables, run: str, *, gain: float) -> str:
     """Look whether further training alone improves a model by less than the share `gain` of its score."""
     rows = hard(rows_where(tables.pruned_models, run=run))
-    controls = [continued(rows, scope) for scope in dict.fromkeys(rows["scope"])]
-    gains = [float(kept_of(control)[0]) - 1 for control in controls if control is not None]
+    controls = [find_continued(rows, scope) for scope in dict.fromkeys(rows["scope"])]
+    gains = [float(compute_kept(control)[0]) - 1 for control in controls if control is not None]
     if not gains:
         return "it was not trained on"
     return "" if max(gains) < gain else f"it gains {100 * max(gains):.1f} %"
@@ -47,7 +47,7 @@ def converged(tables: StudyTables, run: str, *, gain: float) -> str:
 def early_seen(tables: StudyTables, run: str, *, most: float) -> str:
     """Look whether the first judged epoch of a training scores at most the share `most` of its last one."""
     rows = with_scale(rows_where(tables.pruning_epochs, run=run))
-    epochs = judged_epochs(rows)
+    epochs = list_judged_epochs(rows)
     if not epochs:
         return "none was judged"
     scores = rows_where(rows, metric=main_metric(rows), set=main_set(rows)).groupby("epoch")["scale"].first()
@@ -64,7 +64,7 @@ def new_heads(tables: StudyTables, run: str) -> str:
 def some_function(tables: StudyTables, run: str) -> str:
     """Look whether some head has a function that no head of the untrained model has."""
     roles = rows_where(tables.roles, run=run)
-    beyond = functions(held(roles)) - functions(held(roles, UNTRAINED))
+    beyond = functions(select_held(roles)) - functions(select_held(roles, UNTRAINED))
     return "" if beyond else "none has"
 
 

@@ -93,7 +93,7 @@ class Shape:
     def letters(self, head: Head, text: str) -> list[tuple[float, float, float, str]]:
         """Return the letters of a head as (x, y, font size, text), on two lines where one is too narrow."""
         (x, y), size = self.middle(head), min(11.0, 0.55 * self.cell)
-        lines = _wrapped(text.split(), max(1, int(self.cell / (0.62 * size))))
+        lines = _wrap_parts(text.split(), max(1, int(self.cell / (0.62 * size))))
         start = y + 0.36 * size - 0.5 * size * (len(lines) - 1)
         return [(x, start + size * place, size, line) for place, line in enumerate(lines)]
 
@@ -149,7 +149,7 @@ def write_atlas(path: Path | str, amounts: Mapping[Head, float]) -> None:
     write_lines(path, [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>'])
 
 
-def _wrapped(parts: list[str], across: int) -> list[str]:
+def _wrap_parts(parts: list[str], across: int) -> list[str]:
     """Return parts on at most two lines of `across` characters; what does not fit is an ellipsis."""
     lines = [""]
     for part in parts:

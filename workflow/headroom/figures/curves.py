@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.core.formatting import listing
 from headroom.figures import palette, panels
-from headroom.figures.names import criterion_name, order_name, task_name, words_of
+from headroom.figures.names import choose_words, criterion_name, order_name, task_name
 from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
@@ -37,7 +37,7 @@ def of_task(view: StudyTables) -> pandas.DataFrame:
 
     Added are `line`, `share` of heads removed (%) and `kept` of the full model's score (%) with `low` and `high`.
     """
-    rows = judged(view.pruning)
+    rows = select_judged(view.pruning)
     if rows.empty:
         return pandas.DataFrame(columns=_COLUMNS)
     rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view)))
@@ -58,7 +58,7 @@ def _lines(rows: pandas.DataFrame) -> list[str]:
     return [MAIN if one == main else order_name(*one) for one in keys]
 
 
-def paper_kept(values: Sequence[float], kind: TaskKind) -> list[float]:
+def compute_paper_kept(values: Sequence[float], kind: TaskKind) -> list[float]:
     """Return a curve of the paper in % of the full model's score; of classifiers, above that without any head."""
     chance = values[-1] if kind == "classification" else 0.0
     return [100 * (value - chance) / (values[0] - chance) for value in values]
@@ -69,12 +69,12 @@ def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
     kind = kind_of(task)
     data = "WMT14" if kind == "translation" else "MNLI"
     found = {
-        (PAPER_MAIN, data): paper_kept(CURVES[kind]["gradient"], kind),
-        (PAPER_ABLATION, data): paper_kept(CURVES[kind]["ablation"], kind),
+        (PAPER_MAIN, data): compute_paper_kept(CURVES[kind]["gradient"], kind),
+        (PAPER_ABLATION, data): compute_paper_kept(CURVES[kind]["ablation"], kind),
     }
     if task in PUBLISHED["task_curves"]:
         own = "IWSLT14" if kind == "translation" else task_name(task)
-        found[PAPER_MAIN, own] = paper_kept(PUBLISHED["task_curves"][task], kind)
+        found[PAPER_MAIN, own] = compute_paper_kept(PUBLISHED["task_curves"][task], kind)
     return found
 
 
@@ -92,7 +92,7 @@ def paper_rows(task: str) -> pandas.DataFrame:
 
 def paper_kind_rows(kind: str) -> pandas.DataFrame:
     """Return the paper's curve of one kind of attention alone, as rows like ours."""
-    return _as_rows(paper_kept(PUBLISHED["curves_by_kind"][kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
+    return _as_rows(compute_paper_kept(PUBLISHED["curves_by_kind"][kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
 
 
 def _as_rows(kept: Sequence[float], task: str, line: str, scope: str = "all") -> pandas.DataFrame:
@@ -142,6 +142,6 @@ def limits(rows: pandas.DataFrame) -> tuple[float, float]:
 
 def panel(rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, limits: tuple[float, float]) -> Markup:
     """Return the panel of one task, from rows of `of_task` and of the paper, by `line`; random orders are a band."""
-    axes = panels.REMOVED, ("kept", words_of(rows["task"].iloc[0]).kept)
+    axes = panels.REMOVED, ("kept", choose_words(rows["task"].iloc[0]).kept)
     band = rows_where(rows, line=RANDOM)
     return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)

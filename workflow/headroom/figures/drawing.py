@@ -83,7 +83,7 @@ def panel(name: str, *, x_label: str, y_label: str, width: float = WIDTH, height
         drawn.axes.set_ylabel(y_label)
         stream = io.StringIO()
         figure.savefig(stream, format="svg")
-        drawn.markup = Markup(svg.themed(svg.clean(visible(stream.getvalue()), name)))
+        drawn.markup = Markup(svg.theme_svg(svg.clean(visible(stream.getvalue()), name)))
 
 
 def full_line(axes: Axes, value: float, *, vertical: bool = False) -> None:

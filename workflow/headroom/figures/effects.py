@@ -3,10 +3,10 @@
 import pandas
 
 from headroom.figures import palette
-from headroom.figures.names import words_of
+from headroom.figures.names import choose_words
 from headroom.figures.panels import Look
 from headroom.figures.views import PUBLISHED
-from headroom.study.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
+from headroom.study.selection import last_epochs, main_metric, main_run, main_set, parse_heads, rows_where, with_scale
 from headroom.study.tables import StudyTables, TaskKind
 
 HERE = Look(palette.arm_colour("", []), marker="o")
@@ -17,7 +17,7 @@ def effects(view: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's rows of `ablation` in the main metric, of one task, with the columns task and name."""
     rows = last_epochs(view.ablation)
     rows = rows_where(rows, metric=main_metric(rows))
-    return rows.assign(task=view.task, name=[str(head) for head in heads_of(rows)])
+    return rows.assign(task=view.task, name=[str(head) for head in parse_heads(rows)])
 
 
 def main_effects(view: StudyTables) -> pandas.DataFrame:
@@ -35,7 +35,7 @@ def in_percent(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 def percent_label(task: str, where: str = "") -> str:
     """Return the name of an axis of changes in % of the score, with the set they are on."""
-    return f"change{where and f' on {where}'} (% of {words_of(task).score})"
+    return f"change{where and f' on {where}'} (% of {choose_words(task).score})"
 
 
 def paper_scale(kind: TaskKind) -> float:

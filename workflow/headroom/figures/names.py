@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
 from headroom.study.selection import main_metric, main_set
@@ -56,7 +56,7 @@ _WORDS: dict[TaskKind, Words] = {
 }
 
 
-def words_of(task: str) -> Words:
+def choose_words(task: str) -> Words:
     """Return the words for a task."""
     return _WORDS[kind_of(task)]
 
@@ -121,7 +121,7 @@ def run_name(run: str) -> str:
     return f"{arm_of(run)}, seed {seed_of(run)}" if seed_of(run) else run
 
 
-def folded_runs(others: list[str]) -> list[str]:
+def choose_folded_runs(others: list[str]) -> list[str]:
     """Return the runs that are shown folded after the one shown first: all if they are few, else one of every arm."""
     if len(others) <= MOST_FOLDED:
         return others
@@ -137,5 +137,5 @@ def method_words(method: str) -> str:
 
 def points_on(tables: StudyTables) -> str:
     """Return what follows a difference in score: `BLEU on test`."""
-    rows = judged(tables.evaluation)
+    rows = select_judged(tables.evaluation)
     return f"{metric_points(main_metric(rows))} on {main_set(rows)}"

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm, to_rgb
 from matplotlib.ticker import MaxNLocator
 
-from headroom.core.formatting import fixed
+from headroom.core.formatting import format_fixed
 from headroom.core.heads import KINDS, Head
 from headroom.figures import drawing, palette, svg
 from headroom.figures.palette import Colour
@@ -169,7 +169,7 @@ def _dot(axes: Axes, one: pandas.Series, look: Look, place: float, value: str, *
     axes.plot([one[value]], [place], look.marker or "o", color=look.colour.light, mfc=face, markersize=5.5)
 
 
-def shared_limits(frame: pandas.DataFrame, *columns: str) -> tuple[float, float]:
+def find_shared_limits(frame: pandas.DataFrame, *columns: str) -> tuple[float, float]:
     """Return the ends of an axis on which the numbers of these columns, and 0, have room, for all panels."""
     values = frame[[*columns]]
     low, high = min(0.0, values.min().min()), max(0.0, values.max().max())
@@ -196,7 +196,7 @@ def matrix(
     colours = LinearSegmentedColormap.from_list("about zero", shades, N=33)
     height = 46.0 + 26.0 * len(values)
     with drawing.panel(name, x_label="", y_label="", width=width, height=height) as panel:
-        written = values.map(lambda one: "" if one != one else fixed(one, decimals))
+        written = values.map(lambda one: "" if one != one else format_fixed(one, decimals))
         seaborn.heatmap(
             values,
             ax=panel.axes,

@@ -52,7 +52,7 @@ def prose(text: str) -> Markup:
     return Markup("").join(marked)
 
 
-def _joined(markup: str) -> Markup:
+def _join_lines(markup: str) -> Markup:
     """Return markup on one line, without a line break before a per cent."""
     return Markup(re.sub(r"\s+", " ", markup).strip().replace(" %", "\u202f%"))
 
@@ -68,7 +68,7 @@ class Sentences:
     def say(self, name: str) -> Markup:
         """Return a sentence as markup; empty if the template has none of this name, or has no numbers for it."""
         sentence = getattr(self._module, name, None)
-        return _joined(sentence()) if sentence else Markup("")
+        return _join_lines(sentence()) if sentence else Markup("")
 
     def each(self, name: str, what: str = ANSWER, of: str | None = None) -> list[tuple[str, Shown, str]]:
         """Return a number of a claim or of the answer for the first tasks with it, as (task, number, part).
@@ -89,7 +89,7 @@ def words(section: str, name: str, **values: object) -> Markup:
     `figure` is how to read the figure, `method` what was done.
     """
     module = environment().get_template(f"{section}/prose.md.j2").module
-    return _joined(getattr(module, name)(**values))
+    return _join_lines(getattr(module, name)(**values))
 
 
 def texts(section: str, name: str = "", **values: object) -> tuple[Markup, Markup]:

@@ -9,7 +9,17 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_name
-from headroom.core.formatting import MISSING, correlation, count, duration, estimate, fixed, number, p_value, percent
+from headroom.core.formatting import (
+    MISSING,
+    correlation,
+    count,
+    duration,
+    estimate,
+    format_fixed,
+    number,
+    p_value,
+    percent,
+)
 from headroom.figures.names import criterion_name, run_name, task_name
 
 
@@ -92,12 +102,12 @@ class Section:
     missing: str = ""  # that it was not run, in one line; empty if it was
 
 
-def figures_of(section: Section) -> list[Figure]:
+def list_figures(section: Section) -> list[Figure]:
     """Return the figures of a section, the one that is not folded first."""
     return [one for one in (section.figure, *(fold.figure for fold in section.folds)) if one is not None]
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Return a difference with its sign."""
     return number(value, signed=True, decimals=3)
 
@@ -128,7 +138,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "kept": ("of the full model", lambda value: percent(value / 100, 1)),
     "value": ("score", number),
     "full": ("full model", number),
-    "delta": ("change", signed),
+    "delta": ("change", format_signed),
     "examples": ("examples", count),
     "identical_outputs": ("identical outputs", lambda value: "yes" if value == 1 else "no"),
     "largest_logit_difference": ("logits differ by at most", lambda value: number(value, 2)),
@@ -185,14 +195,14 @@ def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
 
 
 def _tenths(value: float) -> str:
-    return fixed(value, 1)
+    return format_fixed(value, 1)
 
 
 def _plain(value: Any, decimals: int | None = None) -> str:
     if isinstance(value, str):
         return value
     if decimals is not None:
-        return fixed(float(value), decimals)
+        return format_fixed(float(value), decimals)
     return MISSING if value != value else count(value) if float(value).is_integer() else number(float(value))
 
 

@@ -55,7 +55,7 @@ def clean(source: str, prefix: str) -> str:
     return _text(root)
 
 
-def themed(source: str) -> str:
+def theme_svg(source: str) -> str:
     """Return clean SVG with every colour of the palette as a CSS variable of the page."""
     variables = {colour.light.lower(): f"var(--{colour.variable})" for colour in palette.ALL}
     return _in_tags(source, _COLOUR, lambda match: variables.get(match[0].lower(), match[0]))
@@ -105,7 +105,7 @@ def _tidy(element: etree._Element) -> None:
     """Round the coordinates of an element, drop its font family and the white space around it."""
     for attribute in _NUMERIC:
         if attribute in element.attrib:
-            value = _DECIMALS.sub(_rounded, element.attrib[attribute])
+            value = _DECIMALS.sub(_round_match, element.attrib[attribute])
             element.set(attribute, " ".join(value.split()))
     if element.get("transform", "").startswith(_UNTURNED):
         del element.attrib["transform"]
@@ -119,7 +119,7 @@ def _tidy(element: etree._Element) -> None:
         element.tail = None
 
 
-def _rounded(match: re.Match[str]) -> str:
+def _round_match(match: re.Match[str]) -> str:
     return f"{round(float(match[0]), 1):g}"
 
 

@@ -38,7 +38,7 @@ def lacking(study: StudyTables, views: dict[str, StudyTables]) -> tuple[str, ...
     return (words("shared", "lacking", tasks=listing(without)),) if without else ()
 
 
-def panels_of(
+def build_panels(
     study: StudyTables,
     frame: pandas.DataFrame,
     draw: Callable[[str, pandas.DataFrame], Markup],

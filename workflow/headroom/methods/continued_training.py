@@ -26,7 +26,7 @@ from headroom.experiments.gates.settings import GateSettings, GateTrainingSettin
 from headroom.experiments.training.table import TRAINING
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
-from headroom.methods.orders import least_important_first, random_order, removed_first
+from headroom.methods.orders import least_important_first, random_order, take_first
 
 _CLIP = 1.0  # maximum norm of the weights' gradient
 
@@ -78,7 +78,7 @@ def continue_training(
     steps = Steps("further training", total, "updates")
     parts = (alone, f"gates {seed}"), (settings.weight_updates, f"batches {seed}")
     try:
-        for update, batch in enumerate(chain.from_iterable(_drawn(batches, *part) for part in parts)):
+        for update, batch in enumerate(chain.from_iterable(_draw_batches(batches, *part) for part in parts)):
             if update == alone:  # until now without gradient: weights and Adam's moments are unchanged
                 torch.manual_seed(seed)
                 for weight in weights:
@@ -101,7 +101,7 @@ def continue_training(
         model.model.eval().requires_grad_(False)
 
 
-def updates_of(path: str) -> int:
+def count_updates(path: str) -> int:
     """Return the number of updates of a model by the table of its training; HeadroomError if it is missing."""
     table = TRAINING.read(path)
     updates = table.loc[table["measure"] == "updates", "value"]
@@ -110,7 +110,7 @@ def updates_of(path: str) -> int:
     return int(updates.max())
 
 
-def signature_of(settings: GateSettings, seed: int) -> str:
+def build_signature(settings: GateSettings, seed: int) -> str:
     """Return the signature of a further training."""
     updates = {"gate_updates": settings.gate_updates, "updates": settings.updates}
     rates = {"lr": f"{settings.rate:g}", "gate_lr": f"{settings.gate_learning_rate:g}"}
@@ -134,7 +134,7 @@ def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor | None, opti
     return float(loss.detach())
 
 
-def _drawn(batches: Sequence[Any], updates: int, seed: str) -> Iterator[Any]:
+def _draw_batches(batches: Sequence[Any], updates: int, seed: str) -> Iterator[Any]:
     """Yield one batch per update, each batch once per pass."""
     order = random.Random(seed)
     left: list[Any] = []
@@ -167,7 +167,7 @@ def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
     return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
 
 
-def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
+def list_learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
     """Yield the further trainings of a method of learned gates, for a number of heads in scope."""
     for strength in settings.penalties if method == "hard-concrete" else ():
         gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
@@ -177,7 +177,7 @@ def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Itera
         yield FurtherTraining(method, k, 0, exact, name)
 
 
-def continued(heads: Sequence[Head]) -> FurtherTraining:
+def build_continued(heads: Sequence[Head]) -> FurtherTraining:
     """Return the control with all heads and further training."""
     return FurtherTraining("continued", len(heads), 0, FixedGates(frozenset(), heads), "all")
 
@@ -190,16 +190,16 @@ def controls(
     All have the same further training as learned gates, so that they differ only in the heads kept (Prasanna et al.
     2020 retrain random layouts; Voita et al. 2019 have no such control).
     """
-    yield continued(heads)
+    yield build_continued(heads)
     for name, k in kept_counts(settings, len(heads)):
-        gone = removed_first(least_important_first(scores, heads), len(heads) - k)
+        gone = take_first(least_important_first(scores, heads), len(heads) - k)
         yield FurtherTraining("gradient", k, 0, FixedGates(gone, heads), f"gradient-{name}")
         for draw in range(1, settings.random_draws + 1):
-            gone = removed_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
+            gone = take_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
             yield FurtherTraining("random", k, draw, FixedGates(gone, heads), f"random{draw}-{name}")
 
 
-def compared(
+def compare(
     judged: EvaluationSet, full: Outcome, after: Outcome, about: str, resamples: Resamples
 ) -> Iterator[dict[str, Any]]:
     """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model and the full one.

@@ -26,7 +26,8 @@ from headroom.core.statistics import (
     RIGHT_OR_WRONG,
     Sample,
     benjamini_hochberg,
-    exchanged,
+    compute_unpaired_p,
+    exchange_outputs,
     exchanges,
     holm,
     interval,
@@ -34,7 +35,6 @@ from headroom.core.statistics import (
     randomisation_p,
     sacrebleu_p,
     tail_p,
-    unpaired_p,
 )
 from headroom.engines.engine import AGAIN, CALIBRATION
 from headroom.methods.orders import Order, profiles
@@ -106,7 +106,7 @@ def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome
     delta = value - full.scores[metric]
     how = full.sample.metrics[metric]
     drawn = _exchanges(*judged.weights.shape)
-    null = exchanged(full.sample.statistics[metric], other.sample.statistics[metric], how, drawn)
+    null = exchange_outputs(full.sample.statistics[metric], other.sample.statistics[metric], how, drawn)
     low, high = interval(after - before)
     columns = {
         "set": judged.name,
@@ -140,10 +140,10 @@ def comparisons(
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
     main = judge.set.metrics[0]
-    again = computed_again(judge, [intervention for _, intervention in cases])
+    again = count_again(judge, [intervention for _, intervention in cases])
     for leading, intervention in cases:
         for columns, tail in judge.compared(intervention):
-            about = f"{judge.set.signature(columns['metric'])}{again}{substituted(intervention)}"
+            about = f"{judge.set.signature(columns['metric'])}{again}{name_substitute(intervention)}"
             rows.append({**leading, **columns, "signature": about})
             tails.append(tail)
             if resamples is not None:
@@ -186,13 +186,13 @@ def curve(
     return comparisons(judge, cases, resamples)
 
 
-def substituted(intervention: Intervention) -> str:
+def name_substitute(intervention: Intervention) -> str:
     """Return the part of a signature on what replaces removed heads, e.g. `|replacement:mean`; empty for zero."""
     parts = {"replacement": intervention.replacement, "repair": intervention.repair}
     return "".join(f"|{name}:{value}" for name, value in parts.items() if value not in ("zero", "none"))
 
 
-def computed_again(judge: Judge, interventions: Iterable[Intervention]) -> str:
+def count_again(judge: Judge, interventions: Iterable[Intervention]) -> str:
     """Return the part of a signature on answers that were also computed without reuse, e.g. `|again:480|different:0`.
 
     It is empty for engines whose results are the same bits with and without reuse.
@@ -212,7 +212,7 @@ def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float
     before, after = (sample.statistics[metric][:, 0] for sample in (full, other))
     return {
         "p_mcnemar": mcnemar_p(before, after),
-        "p_unpaired": unpaired_p(before, after),
+        "p_unpaired": compute_unpaired_p(before, after),
     }
 
 
@@ -220,7 +220,7 @@ Judged = Mapping[Intervention, Mapping[str, numpy.ndarray]]
 """By intervention, the statistics of each example of a set: {metric: (examples, k)}."""
 
 
-def judges_of(
+def build_judges(
     model: HeadModel,
     sets: Sequence[EvaluationSet],
     given: argparse.Namespace,
@@ -238,7 +238,7 @@ def judges_of(
     share = given.shard.share(tried(model.sites)) if given.shard else tried(model.sites)
     follow(judges, share, stage, f"heads on {', '.join(judged.name for judged in sets)}")
     if given.shard:
-        shares = {judge.set.name: judged_share(judge, tried(model.sites), given.shard) for judge in judges}
+        shares = {judge.set.name: judge_share(judge, tried(model.sites), given.shard) for judge in judges}
         write_shard(given.output, shares)
     return judges
 
@@ -251,7 +251,7 @@ def follow(judges: Sequence[Judge], interventions: Iterable[Intervention], stage
         judge.steps = steps
 
 
-def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:
+def judge_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:
     """Evaluate a shard's share of the interventions. The plain model, which every job needs, is not part of a shard."""
     return {one: judge.outcome(one).sample.statistics for one in shard.share(filter(None, interventions))}
 

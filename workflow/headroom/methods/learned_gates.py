@@ -118,12 +118,12 @@ class HardConcreteGates(GateSource):
     def sample(self, uniform: Tensor) -> Tensor:
         """Return gates (N,), differentiable in log alpha, from uniform numbers of (0, 1), (N,)."""
         uniform = uniform.clamp(_MARGIN, 1 - _MARGIN)
-        return _stretched(torch.sigmoid((torch.logit(uniform) + self.log_alpha) / TEMPERATURE))
+        return _stretch(torch.sigmoid((torch.logit(uniform) + self.log_alpha) / TEMPERATURE))
 
     @torch.no_grad()
     def soft(self) -> Tensor:
         """Return the gates without noise: clip(sigmoid(log_alpha) * (HIGH - LOW) + LOW, 0, 1)."""
-        return _stretched(torch.sigmoid(self.log_alpha))
+        return _stretch(torch.sigmoid(self.log_alpha))
 
     def cumulative(self, value: float) -> Tensor:
         """Return P(stretched sample <= value) before clipping, for LOW < value < HIGH."""
@@ -151,7 +151,7 @@ class HardConcreteGates(GateSource):
         return list(zip(self.log_alpha.tolist(), self.closed().tolist(), self.opened().tolist()))
 
 
-def _stretched(concrete: Tensor) -> Tensor:
+def _stretch(concrete: Tensor) -> Tensor:
     return (concrete * (HIGH - LOW) + LOW).clamp(0, 1)
 
 
@@ -256,6 +256,6 @@ def by_site(values: Tensor, heads: Sequence[Head], sites: Sequence[Site]) -> dic
     }
 
 
-def profile_of(kept: Tensor, heads: Sequence[Head]) -> frozenset[Head]:
+def find_profile(kept: Tensor, heads: Sequence[Head]) -> frozenset[Head]:
     """Return the heads whose gate (N,) is zero."""
     return frozenset(head for head, gate in zip(heads, kept.tolist()) if not gate)

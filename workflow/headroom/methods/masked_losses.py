@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
-from headroom.engines.head_model import HeadModel, reusable_of, taken
+from headroom.engines.head_model import HeadModel, take_rows, trace_reusable
 from headroom.engines.reusable import Reusable
 
 ROWS = 512
@@ -35,7 +35,7 @@ def all_scores(model: HeadModel, heads: Sequence[Head], values: Iterable[float])
     return dict.fromkeys(all_heads(model.sites), 0.0) | dict(zip(heads, values, strict=True))
 
 
-def examples_of(batches: Iterable[Any], *, half: int | None = None, limit: int | None = None) -> list[Any]:
+def list_examples(batches: Iterable[Any], *, half: int | None = None, limit: int | None = None) -> list[Any]:
     """Return batches with only some of their examples; empty batches are left out.
 
     Args:
@@ -48,11 +48,11 @@ def examples_of(batches: Iterable[Any], *, half: int | None = None, limit: int |
     wanted = set(places[:limit])
     rows = [[row for row, place in enumerate(batch.positions) if place in wanted] for batch in batches]
     return [
-        batch if len(own) == len(batch.positions) else taken(batch, own) for batch, own in zip(batches, rows) if own
+        batch if len(own) == len(batch.positions) else take_rows(batch, own) for batch, own in zip(batches, rows) if own
     ]
 
 
-def gates_of(values: Tensor, heads: Sequence[Head], sites: Iterable[Site]) -> dict[Site, Tensor]:
+def build_gates(values: Tensor, heads: Sequence[Head], sites: Iterable[Site]) -> dict[Site, Tensor]:
     """Return gates (..., N) of heads by site, (..., H) each; 0 for other heads. Differentiable in the gates."""
     places = {head: place for place, head in enumerate(heads)}
     padded = torch.cat([values, values.new_zeros(*values.shape[:-1], 1)], dim=-1)  # (..., N + 1): the last is closed
@@ -60,10 +60,10 @@ def gates_of(values: Tensor, heads: Sequence[Head], sites: Iterable[Site]) -> di
 
 
 @contextmanager
-def gated(model: HeadModel, values: Tensor, heads: Sequence[Head]) -> Iterator[None]:
+def set_gates(model: HeadModel, values: Tensor, heads: Sequence[Head]) -> Iterator[None]:
     """Set gates (N,) of heads, or (B, N) with a row per example, within a block; all other heads are closed."""
     weight = next(model.model.parameters())
-    model.gates.set(gates_of(values.to(weight), heads, model.sites))
+    model.gates.set(build_gates(values.to(weight), heads, model.sites))
     try:
         yield
     finally:
@@ -83,7 +83,7 @@ class MaskedLosses:
 
     @cached_property
     def _reusable(self) -> Reusable:
-        return reusable_of(self._model, lambda batch: self._model.losses(batch)[0], self._batches[-1])
+        return trace_reusable(self._model, lambda batch: self._model.losses(batch)[0], self._batches[-1])
 
     @torch.no_grad()
     def mean(self, kept: Tensor, base: Tensor | None = None) -> Tensor:
@@ -121,16 +121,16 @@ class MaskedLosses:
         """Return the states of a batch that can be reused, under the base."""
         stored: dict[nn.Module, Any] = {}
         if base is not None and self._reusable.modules:
-            with gated(self._model, base, self._heads), self._reusable.reused(None, stored, store=True):
+            with set_gates(self._model, base, self._heads), self._reusable.reused(None, stored, store=True):
                 self._model.losses(batch)
         return stored
 
     def _sums(self, batch: Any, kept: Tensor, first: Site | None, stored: dict[nn.Module, Any]) -> Tensor:
         """Return the summed loss of a batch under masks (M, N), which share what precedes a site, (M,)."""
         examples, masks = len(batch.positions), len(kept)
-        rows = taken(batch, list(range(examples)) * masks)
+        rows = take_rows(batch, list(range(examples)) * masks)
         with ExitStack() as within:
-            within.enter_context(gated(self._model, kept.repeat_interleave(examples, 0), self._heads))
+            within.enter_context(set_gates(self._model, kept.repeat_interleave(examples, 0), self._heads))
             if first:
                 within.enter_context(self._reusable.reused(first, stored, times=masks))
             losses = self._model.losses(rows)[0]  # (M * B,)

@@ -119,7 +119,7 @@ def step_sizes(heads: int, step: float) -> list[int]:
     return sorted({round(heads * point / points) for point in range(points + 1)})
 
 
-def rescored_order(
+def rescore_order(
     heads: Sequence[Head], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
 ) -> list[Head]:
     """Return the removal order in which the remaining heads are re-scored after every step.
@@ -135,7 +135,7 @@ def rescored_order(
     return order
 
 
-def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
+def take_first(order: Sequence[Head], count: int) -> frozenset[Head]:
     """Return the profile of the first `count` heads of an order.
 
     Raises:
@@ -148,4 +148,4 @@ def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
 
 def profiles(order: Order, step: float) -> list[frozenset[Head]]:
     """Return the profiles of a curve, from no head removed to all, in steps of about the share `step`."""
-    return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
+    return [take_first(order.heads, count) for count in step_sizes(len(order.heads), step)]

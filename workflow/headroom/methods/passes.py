@@ -37,7 +37,7 @@ class Passes:
 
 
 @contextmanager
-def counted(model: HeadModel, examples: int) -> Iterator[Passes]:
+def count_passes(model: HeadModel, examples: int) -> Iterator[Passes]:
     """Count the passes of a model within a block; the counts are complete at its end.
 
     Sites are those that have heads at the beginning. Passes through parts of the model count by their share of the

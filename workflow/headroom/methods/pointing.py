@@ -10,8 +10,8 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.heads import HALVES, Head, Site
-from headroom.core.progress import followed
-from headroom.core.statistics import interval, resampled_indices, resampling_weights
+from headroom.core.progress import follow_items
+from headroom.core.statistics import draw_resamples, interval, resampling_weights
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 
@@ -35,7 +35,7 @@ class Measured:
     count: int
 
 
-def measured(
+def measure_pointing(
     heads: Sequence[Head],
     name: tuple[str, str, str, str],
     found: ndarray,
@@ -79,7 +79,7 @@ def shares_with_intervals(
 
 @lru_cache(maxsize=8)
 def _weights(sentences: int, resamples: int) -> ndarray:
-    return resampling_weights(resampled_indices(sentences, resamples))
+    return resampling_weights(draw_resamples(sentences, resamples))
 
 
 def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
@@ -217,7 +217,7 @@ def piece_pointing(
     """
     examples = sum(len(batch.positions) for batch in batches)
     counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent)
-    for batch in followed(batches, "attention_stats", "batches"):
+    for batch in follow_items(batches, "attention_stats", "batches"):
         counts.add(batch)
     found: list[Measured] = []
     for kind, tokens in counts.tokens.items():  # all heads of a kind in one product with the resamples
@@ -225,7 +225,7 @@ def piece_pointing(
         names = [head for site in sites for head in heads[site]]
         largest = numpy.concatenate([counts.largest[site] for site in sites], axis=-1)
         for half in HALVES:
-            found += measured(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
+            found += measure_pointing(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
         if kind in SELF:
             able = counts.with_neighbour[kind]  # (offsets,)
             shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / able.clip(min=1)[:, None]
@@ -237,7 +237,7 @@ def piece_pointing(
             right = numpy.concatenate([counts.rare[site] for site in sites], axis=-1)
             for target, hits, chance in zip(RARE, right, counts.rare_chance):
                 name = ("rare", target, "", "all")
-                found += measured(names, name, hits, counts.rare_asked, resamples=resamples, baseline=chance)
+                found += measure_pointing(names, name, hits, counts.rare_asked, resamples=resamples, baseline=chance)
     return found
 
 

@@ -95,7 +95,7 @@ class AlphaBetaRule:
         return torch.where(some, alpha * z / positive, 0.0), torch.where(others, beta * z / negative, 0.0)
 
 
-def rule_of(settings: RelevanceSettings) -> Rule:
+def choose_rule(settings: RelevanceSettings) -> Rule:
     """Return the rule of the settings."""
     if settings.rule == "epsilon":
         return EpsilonRule(EPSILON)
@@ -195,7 +195,7 @@ class LinearRules(TorchFunctionMode):
 
         def by_sign() -> tuple[Tensor, Tensor]:
             above, below = _signs(x)
-            raised, lowered = _centred(above, below, features), _centred(below, above, features)
+            raised, lowered = _centre(above, below, features), _centre(below, above, features)
             up, down = _signs((1 if weight is None else weight) / deviation)
             positive, negative = raised * up + lowered * down, raised * down + lowered * up
             if leaf is None:
@@ -248,7 +248,7 @@ def _signs(x: Tensor) -> tuple[Tensor, Tensor]:
     return x.relu(), -(-x).relu()
 
 
-def _centred(same: Tensor, other: Tensor, features: tuple[int, ...]) -> Tensor:
+def _centre(same: Tensor, other: Tensor, features: tuple[int, ...]) -> Tensor:
     """Return the contributions of one sign to x - mean(x), from the parts of x of the same and of the other sign.
 
     In x_i - mean(x), x_i has the factor 1 - 1/n, and every other x_k the factor -1/n.

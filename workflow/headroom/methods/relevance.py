@@ -72,7 +72,7 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
     """
     rows = HALVES[half]
     steps = found.steps[rows]
-    weights = statistics.resampling_weights(statistics.resampled_indices(len(steps)))  # (resamples, examples)
+    weights = statistics.resampling_weights(statistics.draw_resamples(len(steps)))  # (resamples, examples)
     resampled_steps = (weights @ steps)[:, None]
     estimated: dict[Head, Estimate] = {}
     for site, sums in found.sums[measure].items():
@@ -91,7 +91,7 @@ def _batch_relevance(model: HeadModel, batch: Any, rule: Rule, removed: Collecti
     """
     with torch.no_grad():
         steps = model.losses(batch)[1].to(model.device)  # (B,)
-    top, seen, inputs = _explained(model, batch, rule, removed)  # (B, S)
+    top, seen, inputs = _explain(model, batch, rule, removed)  # (B, S)
     real = torch.arange(top.shape[1], device=top.device) < steps[:, None]  # (B, S); the rest is padding
     sums = {
         measure: {site: torch.zeros(len(steps), site.heads, dtype=torch.float64) for site in model.sites}
@@ -100,7 +100,7 @@ def _batch_relevance(model: HeadModel, batch: Any, rule: Rule, removed: Collecti
     kept = {live.site: [index - 1 for index in live.kept] for live in model.live_sites}
     errors = []
     for step in range(top.shape[1]):
-        signed, error = _propagated(top[:, step][real[:, step]], seen, inputs)
+        signed, error = _propagate(top[:, step][real[:, step]], seen, inputs)
         for site, values in signed.items():  # (B, K); rows of padding are zero
             sums["signed"][site][:, kept[site]] += values
             sums["relevance"][site][:, kept[site]] += _shares(values)
@@ -112,7 +112,7 @@ def _batch_relevance(model: HeadModel, batch: Any, rule: Rule, removed: Collecti
     )
 
 
-def _explained(
+def _explain(
     model: HeadModel, batch: Any, rule: Rule, removed: Collection[Head]
 ) -> tuple[Tensor, dict[Site, Tensor], list[Tensor]]:
     """Return the likeliest output's logit at every step (B, S), every site's z (T, B, K, d), and all inputs."""
@@ -127,7 +127,7 @@ def _explained(
         return (top if top.dim() == 2 else top[:, None]), seen, rules.inputs
 
 
-def _propagated(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
+def _propagate(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
     """Propagate logits of some of the examples back to the heads of every site, (B, K).
 
     Also returns the deviation of the inputs' total relevance from the logits, relative to the logits' magnitude.

@@ -80,7 +80,7 @@ class Moments:
         return Moments(count, self.mean + shift * (other.count / count), self.scatter + other.scatter + between)
 
 
-def moments_of(z: Tensor) -> Moments:
+def find_moments(z: Tensor) -> Moments:
     """Return the moments of z at some positions, (N, n), at least one."""
     z = z.double()
     mean = z.mean(0)
@@ -89,7 +89,7 @@ def moments_of(z: Tensor) -> Moments:
 
 
 @torch.no_grad()
-def measured_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Moments]:
+def measure_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Moments]:
     """Return the moments of z at the real positions of examples, of sites with heads, in one forward pass.
 
     The z is that under the model's present gates.
@@ -107,7 +107,7 @@ def measured_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Mom
             positions = z.transpose(0, 1)[real[site.kind][0]]  # (T, B, K, d) -> (N, K, d)
             whole = positions.new_zeros(len(positions), site.heads, positions.shape[-1])
             whole[:, kept] = positions
-            moments = moments_of(whole.flatten(1))
+            moments = find_moments(whole.flatten(1))
             found[site] = found[site].joined(moments) if site in found else moments
 
         with model.gates.observed(add):
@@ -117,7 +117,7 @@ def measured_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Mom
     return found
 
 
-def calibrated(model: HeadModel, batches: Iterable[Any], *, seed: int = 0) -> Replacements:
+def calibrate(model: HeadModel, batches: Iterable[Any], *, seed: int = 0) -> Replacements:
     """Return what all replacements and repairs of a model need, from one forward pass over examples.
 
     `seed` determines the permutations of examples with which z is resampled.
@@ -125,24 +125,24 @@ def calibrated(model: HeadModel, batches: Iterable[Any], *, seed: int = 0) -> Re
     Raises:
         HeadroomError: If there are no examples.
     """
-    moments = measured_moments(model, batches)
+    moments = measure_moments(model, batches)
     means = {site: one.mean.unflatten(0, (site.heads, -1)) for site, one in moments.items()}
-    return Replacements(means, seed, repair=partial(repaired, moments))
+    return Replacements(means, seed, repair=partial(compute_repair, moments))
 
 
-def calibrated_on(engine: Engine, model: HeadModel) -> Replacements:
+def calibrate_on(engine: Engine, model: HeadModel) -> Replacements:
     """Return what all replacements and repairs of a model need, from the set that chooses heads."""
-    return calibrated(model, engine.batches(model, engine.examples(CALIBRATION_SET), BATCH_EXAMPLES))
+    return calibrate(model, engine.batches(model, engine.examples(CALIBRATION_SET), BATCH_EXAMPLES))
 
 
 def replacements_for(name: Replacement, engine: Engine, model: HeadModel) -> Replacements | None:
     """Return what a replacement needs: measured means, a seed, or nothing."""
     if name == "zero":
         return None
-    return calibrated_on(engine, model) if name == "mean" else Replacements({})
+    return calibrate_on(engine, model) if name == "mean" else Replacements({})
 
 
-def repaired(moments: Mapping[Site, Moments], live: AttentionSite, intervention: Intervention) -> Addition:
+def compute_repair(moments: Mapping[Site, Moments], live: AttentionSite, intervention: Intervention) -> Addition:
     """Return the repair of a site under an intervention, from the moments of every site.
 
     Raises:

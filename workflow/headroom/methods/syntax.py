@@ -11,7 +11,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.heads import HALVES, Site
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 from headroom.methods.pointing import (
@@ -19,7 +19,7 @@ from headroom.methods.pointing import (
     Heads,
     Measured,
     between_units,
-    measured,
+    measure_pointing,
     membership,
     shares_with_intervals,
     unit_of_pieces,
@@ -39,7 +39,7 @@ def targets(relations: Sequence[str]) -> list[str]:
     return [f"{relation}:{direction}" for relation in relations for direction in DIRECTIONS]
 
 
-def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
+def list_arcs(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
     """Return the arcs of a relation in one direction, e.g. `nsubj:to-dependent`, except those within a unit.
 
     Units without pieces in the model, i.e. that are not `present`, are neither queries nor targets.
@@ -57,7 +57,7 @@ def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[in
     return {query: frozenset(right) for query, right in sorted(found.items())}
 
 
-def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, frozenset[int]]:
+def move_arcs(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, frozenset[int]]:
     """Return arcs at other positions of their sentence, with the same distances.
 
     The control for syntax: words, their order and the distribution of relative positions, the basis of the baseline,
@@ -114,7 +114,7 @@ def relation_pointing(
     arcs = arc_sets(treebank, of_pieces, relations)
     seen = {site: names for site, names in heads.items() if site.kind == "E"}
     hits = {site: numpy.zeros((len(arcs), len(treebank), len(names))) for site, names in seen.items()}
-    for batch in followed(batches, "attention_stats", "batches of parsed sentences"):
+    for batch in follow_items(batches, "attention_stats", "batches of parsed sentences"):
         _count(batch, of_pieces, treebank, arcs, hits)
     names = [head for heads_here in seen.values() for head in heads_here]
     right = numpy.concatenate([*hits.values()], axis=-1) if hits else numpy.zeros((len(arcs), len(treebank), 0))
@@ -127,7 +127,7 @@ def relation_pointing(
         baseline = numpy.array([hits_at(one, offset) for one in sets], dtype=float)
         for half in ("choose", "score"):
             name = ("relation", target, trees, half)
-            found += measured(names, name, right[place], query, resamples=resamples, baseline=baseline)
+            found += measure_pointing(names, name, right[place], query, resamples=resamples, baseline=baseline)
     return found
 
 
@@ -159,7 +159,7 @@ def relation_distances(
     for relation in relations:
         counts = []
         for place, sentence in enumerate(treebank):
-            arcs = arcs_of(sentence, f"{relation}:{DIRECTIONS[0]}", frozenset(of_pieces[place].tolist()) - {-1})
+            arcs = list_arcs(sentence, f"{relation}:{DIRECTIONS[0]}", frozenset(of_pieces[place].tolist()) - {-1})
             counts.append(Counter(other - governor for governor, right in arcs.items() for other in right))
         asked = numpy.array([float(own.total()) for own in counts])
         if not asked.any():
@@ -190,9 +190,9 @@ def arc_sets(
     found: dict[tuple[str, str], list[Arcs]] = {}
     for target in targets(relations):
         draw = random.Random(f"{SHUFFLE_SEED} {target}")
-        gold = [arcs_of(sentence, target, here) for sentence, here in zip(treebank, present, strict=True)]
+        gold = [list_arcs(sentence, target, here) for sentence, here in zip(treebank, present, strict=True)]
         found[target, "gold"] = [*gold]
-        found[target, "shuffled"] = [moved(arcs, here, draw) for arcs, here in zip(gold, present, strict=True)]
+        found[target, "shuffled"] = [move_arcs(arcs, here, draw) for arcs, here in zip(gold, present, strict=True)]
     return found
 
 

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import numpy
 
-from headroom.core.progress import followed
-from headroom.core.statistics import Estimate, median_of
+from headroom.core.progress import follow_items
+from headroom.core.statistics import Estimate, find_median
 
 THREADS = 1
 """Threads torch may use while timing: with more, other work on the machine disturbs the times."""
@@ -16,7 +16,7 @@ Action = Callable[[], Any]
 Name = TypeVar("Name")
 
 
-def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) -> dict[Name, list[float]]:
+def time_interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) -> dict[Name, list[float]]:
     """Time actions in rounds, each round running every action once, every other round backwards.
 
     A drift of the machine's speed then affects all of them equally, and cancels in ratios within a round. Returns the
@@ -24,9 +24,9 @@ def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) ->
     """
     names = list(actions)
     seconds: dict[Name, list[float]] = {name: [] for name in names}
-    for turn in followed(range(warmup + repeats), "timing", "rounds"):
+    for turn in follow_items(range(warmup + repeats), "timing", "rounds"):
         for name in names if turn % 2 else reversed(names):
-            elapsed = _timed(actions[name])
+            elapsed = _time_action(actions[name])
             if turn >= warmup:
                 seconds[name].append(elapsed)
     return seconds
@@ -34,7 +34,7 @@ def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) ->
 
 def ratio_summary(numerator: list[float], denominator: list[float]) -> Estimate:
     """Return the median of the ratios within a round, with its interval (`median_of`: from six rounds on)."""
-    return median_of(numpy.array(numerator) / numpy.array(denominator))
+    return find_median(numpy.array(numerator) / numpy.array(denominator))
 
 
 def quartiles(seconds: list[float]) -> tuple[float, float, float]:
@@ -43,7 +43,7 @@ def quartiles(seconds: list[float]) -> tuple[float, float, float]:
     return float(median), float(low), float(high)
 
 
-def _timed(action: Action) -> float:
+def _time_action(action: Action) -> float:
     import torch  # late: slow to import
 
     synchronise = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None

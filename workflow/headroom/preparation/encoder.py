@@ -46,14 +46,14 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     Raises:
         HeadroomError: If the corpus or the encoder is invalid.
     """
-    from headroom.engines.hub.classifier.encoder import new_encoder, pretrained_encoder, self_attentive_start
+    from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, new_encoder, self_attentive_start
     from headroom.engines.hub.sources import locate
 
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:
         raise HeadroomError(f"{corpus / 'corpus.json'}: found {len(labels)} labels; give two or more")
     if not isinstance(settings, NewEncoder | SelfAttentiveEncoder):
-        return pretrained_encoder(locate(settings), labels)
+        return load_pretrained_encoder(locate(settings), labels)
     text = read_labelled(corpus / "train.tsv", labels)
     sentences = [sentence for side in text.sides for sentence in side]
     if isinstance(settings, SelfAttentiveEncoder):

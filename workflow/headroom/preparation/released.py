@@ -8,7 +8,7 @@ from typing import Any
 
 from headroom.core.command import stage_parser
 from headroom.core.flags import add_settings, settings_from
-from headroom.engines.command import add_engine, chosen_engine, part_of
+from headroom.engines.command import add_engine, chosen_engine, import_part
 from headroom.settings.models import ReleasedClassifier, ReleasedModel
 
 _log = logging.getLogger("headroom.preparation.released")
@@ -35,7 +35,7 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Import the model; no other engine than the chosen one is loaded."""
     given = build_parser(chosen_engine(arguments)).parse_args(arguments)
-    take = part_of(given.engine, "released").take  # the rule names it
+    take = import_part(given.engine, "released").take  # the rule names it
     settings = settings_from(given, "released", _MODELS[given.engine])
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
     _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))

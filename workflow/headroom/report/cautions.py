@@ -8,7 +8,7 @@ from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import listing, number, plural
 from headroom.experiments.gates.section import warnings
 from headroom.experiments.timing.section import timing_noise
-from headroom.figures.names import heading, run_name, words_of
+from headroom.figures.names import choose_words, heading, run_name
 from headroom.study.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
@@ -81,7 +81,7 @@ def _examples(tables: StudyTables) -> str:
     amount = examples_in(rows_where(rows, set=name))
     if not 0 < amount < FEW_EXAMPLES:
         return ""
-    metric, size = metric_word(main_metric(rows)), plural(amount, words_of(tables.task).example)
+    metric, size = metric_word(main_metric(rows)), plural(amount, choose_words(tables.task).example)
     return f"The set {name} is small: {size}, so intervals of {metric} are wide."
 
 

@@ -36,7 +36,7 @@ class Citing:
 
 def citing(study: str, tables: StudyTables, *, configuration: Any, version: str = "") -> Citing:
     """Return what readers need to cite a study; the configuration is as read from the file, None if unknown."""
-    configured = _configured(configuration)
+    configured = _read_configured(configuration)
     kinds = {kind_of(task) for task in tables.tasks}
     tags: dict[str, str] = {
         f"package {name}": f"version {text}"
@@ -44,11 +44,11 @@ def citing(study: str, tables: StudyTables, *, configuration: Any, version: str 
         if _OF_KIND.get(name) in (None, *kinds)
     }
     for settings in (configured.tasks[task] for task in tables.tasks if configured and task in configured.tasks):
-        tags |= dict.fromkeys(_used(settings), "")
+        tags |= dict.fromkeys(_list_used(settings), "")
     return Citing(_methods(tables, configured), bibtex(study, tags, version))
 
 
-def _configured(configuration: Any) -> Study | None:
+def _read_configured(configuration: Any) -> Study | None:
     """Return a configuration with its defaults; None if there is none, or none of this version."""
     try:
         return load_study(configuration) if configuration else None
@@ -101,7 +101,7 @@ def _title(corpus: Any, task: str) -> str:
     return titles.get(corpus.source, "files of the authors of the study")
 
 
-def _used(settings: Any) -> Iterator[str]:
+def _list_used(settings: Any) -> Iterator[str]:
     """Yield what the settings of a task name, as `references.yaml` calls it."""
     corpus, encoder = settings.corpus, getattr(settings, "encoder", None)
     if corpus.source in ("catalogue", "hub"):
@@ -134,11 +134,11 @@ def bibtex(study: str, tags: Mapping[str, str], version: str = "") -> str:
 
 
 def _entry(kind: str, key: str, fields: Mapping[str, Any]) -> str:
-    lines = [f"  {name} = {{{_braced(name, str(value))}}}," for name, value in fields.items() if value]
+    lines = [f"  {name} = {{{_brace_value(name, str(value))}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}\n"])
 
 
-def _braced(name: str, value: str) -> str:
+def _brace_value(name: str, value: str) -> str:
     """Return the value of a field with LaTeX's characters escaped, a title in braces that keep its capitals."""
     text = "".join(_LATEX.get(letter, letter) for letter in " ".join(value.split()))
     return f"{{{text}}}" if name in ("title", "booktitle") else text

@@ -14,7 +14,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.evidence import curve_by, has_skill, judged, orders_in, scaled_by_run
+from headroom.claims.evidence import curve_by, has_skill, iterate_scaled_runs, orders_in, select_judged
 from headroom.claims.pooling import by_ground
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
@@ -61,8 +61,8 @@ def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
     Tasks whose models do not score enough above chance for shares have none.
     """
     for task in tables.tasks:
-        runs = [rows for rows in scaled_by_run(tables.of_task(task), "pruning") if has_skill(rows)]
-        orders = orders_in(rows_where(judged(runs[0]), scope="all")) if runs else []
+        runs = [rows for rows in iterate_scaled_runs(tables.of_task(task), "pruning") if has_skill(rows)]
+        orders = orders_in(rows_where(select_judged(runs[0]), scope="all")) if runs else []
         curves = [curve for rows in runs if orders and (curve := curve_by(rows, orders[0])) is not None]
         alike = [curve for curve in curves if list(curve.removed) == list(curves[0].removed)]
         for place, removed in enumerate(alike[0].removed if alike else ()):

@@ -13,22 +13,22 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
 from headroom.core.heads import Head, parse_head
 from headroom.figures.atlas import Mark, draw_atlases, draw_left
-from headroom.figures.names import criterion_name, heading, order_name, run_name, words_of
+from headroom.figures.names import choose_words, criterion_name, heading, order_name, run_name
 from headroom.figures.svg import size
 from headroom.report.explorer_panel import draw_orders
 from headroom.study.selection import (
-    heads_of,
     last_epochs,
     main_criterion,
     main_gradient,
     main_run,
     measurable,
+    parse_heads,
     rows_where,
     with_shares,
 )
@@ -82,7 +82,7 @@ def explorer(tables: StudyTables) -> Explorer | None:
     if not found:
         return None
     views = tuple(one.view(place) for place, one in enumerate(found, start=1))
-    return Explorer(views, embedded({"tasks": [one.data() for one in found]}))
+    return Explorer(views, embed_data({"tasks": [one.data() for one in found]}))
 
 
 class Curves:
@@ -99,14 +99,14 @@ class Curves:
         self.shares = bool(measurable(rows).all())
         self.total = int(rows["heads_total"].max())
         named = {parse_head(name) for names in rows["removed"] for name in names.split()}
-        self.heads = sorted(named | set(heads_of(scores)))
+        self.heads = sorted(named | set(parse_heads(scores)))
         main = ":".join((*main_gradient(rows), "fixed"))
         self.keys = sorted(dict.fromkeys(rows["key"]), key=lambda key: key != main)
 
     @classmethod
     def of(cls, tables: StudyTables) -> "Curves | None":
         """Return the curves of the run shown first of a task; None without any."""
-        rows = judged(rows_where(tables.pruning, scope="all"))
+        rows = select_judged(rows_where(tables.pruning, scope="all"))
         if rows.empty:
             return None
         rows = with_shares(rows_where(rows, run=main_run(rows, tables)))
@@ -127,10 +127,10 @@ class Curves:
             task=self.task,
             name=heading(self.task),
             run=run_name(str(main["run"].iloc[0])),
-            order=name_of(self.keys[0]),
+            order=name_order(self.keys[0]),
             criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
             set=str(main["set"].iloc[0]),
-            of=words_of(self.task).of_score.removeprefix("of ") if self.shares else "",
+            of=choose_words(self.task).of_score.removeprefix("of ") if self.shares else "",
             curve=self.panel(f"explorer-{place}"),
             atlases=atlases,
             across=max(size(atlas)[0] for atlas in atlases),
@@ -139,7 +139,7 @@ class Curves:
 
     def marks(self) -> dict[Head, Mark]:
         """Return the atlas marks of all heads: areas proportional to the main criterion, or alike without scores."""
-        known = dict(zip(heads_of(self.scores), self.scores["value"], strict=True))
+        known = dict(zip(parse_heads(self.scores), self.scores["value"], strict=True))
         limit = max(map(abs, known.values()), default=0.0) or 1.0
         return {
             head: Mark(known[head] / limit, number(known[head])) if head in known else Mark(0.6, "")
@@ -160,7 +160,7 @@ class Curves:
             "total": self.total,
             "start": round(START * self.total),
             "heads": [str(head) for head in self.heads],
-            "of": f"of the full model’s {words_of(self.task).score}".removesuffix(" score") if self.shares else "",
+            "of": f"of the full model’s {choose_words(self.task).score}".removesuffix(" score") if self.shares else "",
             "orders": [self.order(key) for key in self.keys],
         }
 
@@ -169,12 +169,12 @@ class Curves:
         rows = self.along(key)
         return {
             "key": key,
-            "name": name_of(key),
+            "name": name_order(key),
             "removed": [int(count) for count in rows["heads_removed"]],
             "height": [None if math.isnan(one) else round(one, 2) for one in rows[self.column]],
-            "score": [score_of(row) for _, row in rows.iterrows()],
+            "score": [read_score(row) for _, row in rows.iterrows()],
             "share": [percent(kept / 100) if self.shares else "" for kept in rows["kept"]],
-            "gone": [removed_mask(names, self.heads) for names in rows["removed"]],
+            "gone": [mask_removed(names, self.heads) for names in rows["removed"]],
         }
 
     @property
@@ -184,18 +184,18 @@ class Curves:
 
     def panel(self, name: str) -> Markup:
         """Return the curves, the main order strong."""
-        label = words_of(self.task).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
+        label = choose_words(self.task).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
         orders = {key: self.along(key) for key in self.keys}
         return draw_orders(orders, self.rows, name=name, label=label, column=self.column, task=self.task)
 
 
-def name_of(key: str) -> str:
+def name_order(key: str) -> str:
     """Return an order as readers should see it, from `order:normalised:ranking`."""
     order, normalised, ranking = key.rsplit(":", 2)
     return order_name(order, normalised, ranking) + (" (one draw)" if order == "random" else "")
 
 
-def score_of(row: "pandas.Series[Any]") -> str:
+def read_score(row: "pandas.Series[Any]") -> str:
     """Return the score of a step with its interval: `82.8 BLEU [82.1, 83.4]`."""
     low, high = (row["full"] + row[name] for name in ("low", "high"))
     if not row["removed"]:
@@ -205,7 +205,7 @@ def score_of(row: "pandas.Series[Any]") -> str:
     return f"{value} {unit}{bracket}{bounds}"
 
 
-def removed_mask(names: str, heads: Sequence[Head]) -> str:
+def mask_removed(names: str, heads: Sequence[Head]) -> str:
     """Return which heads a profile removes, four to a hexadecimal digit, the first head in its lowest bit."""
     gone = set(names.split())
     bits = [str(head) in gone for head in heads]
@@ -218,16 +218,16 @@ def nearest(counts: "pandas.Series[Any]", wanted: float) -> int:
     return int((counts - wanted).abs().to_numpy().argmin())
 
 
-def embedded(value: Any) -> Markup:
+def embed_data(value: Any) -> Markup:
     """Return data as JSON that is safe inside a `<script>`: no `<`, no control characters, no NaN."""
-    text = json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_show_texts(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))
 
 
-def _shown(value: Any) -> Any:
+def _show_texts(value: Any) -> Any:
     """Return data with every text as the page shows it."""
     if isinstance(value, dict):
-        return {visible(str(key)): _shown(one) for key, one in value.items()}
+        return {visible(str(key)): _show_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_shown(one) for one in value]
+        return [_show_texts(one) for one in value]
     return visible(value) if isinstance(value, str) else value

@@ -40,7 +40,7 @@ def draw_orders(
         panel.axes.set_xlim(-0.02 * total, 1.02 * total)
         panel.axes.set_ylim(bottom=min(0.0, panel.axes.get_ylim()[0]))
         _name_controls(panel.axes, rows, column, total)
-    return linked(panel, heads=total, task=task, scale="heads")
+    return link_panel(panel, heads=total, task=task, scale="heads")
 
 
 def _draw_order(axes: Axes, key: str, rows: pandas.DataFrame, column: str, *, strong: bool) -> None:
@@ -76,7 +76,7 @@ def _name_controls(axes: Axes, rows: pandas.DataFrame, column: str, total: int) 
         axes.annotate(order, (count, height), color=palette.SOFT.light, zorder=5, **where)
 
 
-def linked(panel: Panel, *, heads: int, task: str = "", scale: str = "share") -> Markup:
+def link_panel(panel: Panel, *, heads: int, task: str = "", scale: str = "share") -> Markup:
     """Return a finished panel in which the explorer marks how many heads are removed.
 
     The root gets `data-explore="heads_removed"`, the task, and the mapping from its axes to units of the view box:

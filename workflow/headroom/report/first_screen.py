@@ -10,14 +10,14 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import Claim, all_claims, read_papers, threshold
-from headroom.claims.pooling import shipped_grounds
+from headroom.claims.pooling import read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
 from headroom.claims.words import Measured, metric_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
 from headroom.experiments.arms.head_counts import heads_per_site
-from headroom.figures.names import task_name, words_of
+from headroom.figures.names import choose_words, task_name
 from headroom.figures.numbers import Numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
@@ -59,7 +59,7 @@ def _verdict(
     claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame
 ) -> ClaimVerdict:
     task, part, verdict = str(row["task"]), str(row["part"]), str(row["verdict"])
-    ours = "; ".join(map(str, measured(rows_where(numbers, run=POOLED))))
+    ours = "; ".join(map(str, list_measured(rows_where(numbers, run=POOLED))))
     if verdict == NOT_RUN:
         ours = ABSENT if task else NO_TASK
     if len(runs) > 2:
@@ -84,7 +84,7 @@ def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
         task: The task whose kind is asked.
         number: The name of the number that is asked, if not that which decides.
     """
-    rows = rows_where(shipped_grounds(), claim=claim, part=part, kind=kind_of(task))
+    rows = rows_where(read_grounds(), claim=claim, part=part, kind=kind_of(task))
     rows = rows[(rows["ground"] != GENERATED) & rows["value"].notna()]
     if rows.empty or number not in ("", rows["number"].iloc[0]):
         return ""
@@ -93,7 +93,7 @@ def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
     return f"{row['ground']}: {found.text()}" + ("" if number else f", {row['verdict']}")
 
 
-def measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
+def list_measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
     """Yield the numbers of rows of the table `numbers`, in their words."""
     columns = ["words", "value", "low", "high", "unit", "signed"]
     for words, value, low, high, unit, signed in numbers[columns].itertuples(index=False):
@@ -103,10 +103,10 @@ def measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
 def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
     """Return the interval for these trainings, how far apart the runs judged alone are, and their verdicts."""
     own = numbers[(numbers["run"] != POOLED) & (numbers["name"] == row["number"])].drop_duplicates("run")
-    ordered = sorted(measured(own), key=lambda one: one.found.value)
+    ordered = sorted(list_measured(own), key=lambda one: one.found.value)
     parts = [f"{plural(len(runs), 'training')}, from {ordered[0].bare()} to {ordered[-1].bare()}"] if ordered else []
     if not math.isnan(row["these_low"]):
-        (main,) = measured(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
+        (main,) = list_measured(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
         these = replace(main, words="{}", found=Estimate(row["value"], row["these_low"], row["these_high"]))
         parts.append(f"these on other sentences {these}")
     return "; ".join([*parts, str(row["votes"])])
@@ -202,7 +202,7 @@ class Answer:
 
     def site(self, task: str) -> str:
         """Return what an attention site is called in a task."""
-        return words_of(task).site
+        return choose_words(task).site
 
     def render(self) -> Markup:
         """Return the cards as markup."""
@@ -211,7 +211,7 @@ class Answer:
         return Markup(module.cards())
 
 
-def described(tables: StudyTables) -> str:
+def describe_study(tables: StudyTables) -> str:
     """Return what was trained, in one line: tasks with the heads of the run shown first, arms, and seeds."""
     parts = []
     for task in tables.tasks:

@@ -13,17 +13,17 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
-from headroom.experiments.gates.claims import EXACT, GRADIENT, HARD_CONCRETE, hard, removed_heads
-from headroom.experiments.roles.claims import confidence, held
+from headroom.experiments.gates.claims import EXACT, GRADIENT, HARD_CONCRETE, hard, list_removed
+from headroom.experiments.roles.claims import confidence, select_held
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
 from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
-from headroom.report.explorer import embedded, name_of, score_of
-from headroom.study.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.report.explorer import embed_data, name_order, read_score
+from headroom.study.selection import last_epochs, main_metric, main_run, main_set, parse_heads, rows_where
 from headroom.study.tables import AttentionMap, StudyTables
 
 STAYS, GOES = "stays", "goes"
@@ -57,7 +57,7 @@ class Block:
 def heads_data(tables: StudyTables) -> Markup:
     """Return what is known of every head of every task as JSON that is safe in a `<script>`."""
     found = [of_task(tables.of_task(task)) for task in tables.tasks]
-    return embedded({"tasks": [one for one in found if one is not None]})
+    return embed_data({"tasks": [one for one in found if one is not None]})
 
 
 def of_task(tables: StudyTables) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ def _compact(cells: Mapping[int, Sequence[str]], rows: int) -> list[list[Any]]:
     return [[*texts] if whole else [place, *texts] for place, texts in sorted(cells.items())]
 
 
-def removed_alone(tables: StudyTables, run: str) -> Block:
+def summarise_alone(tables: StudyTables, run: str) -> Block:
     """Return what the removal of each head alone does, on every set, by the main metric."""
     block = Block("Removed alone", ("change", "p (Holm)"), note="Change of the score and its 95 % interval.")
     rows = rows_where(last_epochs(tables.ablation), run=run)
@@ -104,7 +104,7 @@ def removed_alone(tables: StudyTables, run: str) -> Block:
                 f"{number(row['delta'], signed=True, decimals=2)} {interval(row['low'], row['high'], most=2)}".strip(),
                 p_value(row["p_holm"]),
             )
-            for head, (_, row) in zip(heads_of(own), own.iterrows(), strict=True)
+            for head, (_, row) in zip(parse_heads(own), own.iterrows(), strict=True)
         })  # fmt: skip
     return block
 
@@ -116,15 +116,15 @@ def criteria(tables: StudyTables, run: str) -> Block:
     kinds = [(name, "raw") for name in dict.fromkeys(rows_where(scores, normalised="raw")["criterion"])]
     for name, normalised in kinds or [(name, "layer") for name in dict.fromkeys(scores["criterion"])]:
         own = rows_where(scores, criterion=name, normalised=normalised)
-        _ranked(block, order_name(name, normalised), own, lambda row: number(row["value"]))
+        _rank(block, order_name(name, normalised), own, lambda row: number(row["value"]))
     lost = rows_where(last_epochs(tables.ablation), run=run)
     if len(lost):
-        lost = judged(lost)
+        lost = select_judged(lost)
         name = f"loss when removed alone ({metric_word(main_metric(lost))})"
-        _ranked(block, name, lost.assign(value=-lost["delta"]), lambda row: number(row["value"], decimals=2))
-    _ranked(block, "confidence", confidence(tables.attention_stats, run), _with_interval)
+        _rank(block, name, lost.assign(value=-lost["delta"]), lambda row: number(row["value"], decimals=2))
+    _rank(block, "confidence", confidence(tables.attention_stats, run), _with_interval)
     relevance = rows_where(last_epochs(tables.relevance), run=run, measure="relevance", half="all")
-    _ranked(block, "relevance (share of its layer)", relevance, _with_interval)
+    _rank(block, "relevance (share of its layer)", relevance, _with_interval)
     return block
 
 
@@ -132,32 +132,32 @@ def _with_interval(row: "pandas.Series[Any]") -> str:
     return estimate(row["value"], row["low"], row["high"], most=3)
 
 
-def _ranked(block: Block, name: str, rows: pandas.DataFrame, written: Callable[["pandas.Series[Any]"], str]) -> None:
+def _rank(block: Block, name: str, rows: pandas.DataFrame, written: Callable[["pandas.Series[Any]"], str]) -> None:
     """Add a criterion: every head's value as it is written, and its rank; heads of the same value share the best."""
     if rows.empty:
         return
     ranks = rows["value"].rank(ascending=False, method="min")
     block.add(name, {
         head: (written(row), MISSING if math.isnan(rank) else f"{int(rank)} of {len(rows)}")
-        for head, rank, (_, row) in zip(heads_of(rows), ranks, rows.iterrows(), strict=True)
+        for head, rank, (_, row) in zip(parse_heads(rows), ranks, rows.iterrows(), strict=True)
     })  # fmt: skip
 
 
 def roles(tables: StudyTables, run: str) -> Block:
     """Return the roles that heads hold."""
-    rows = held(rows_where(tables.roles, run=run))
+    rows = select_held(rows_where(tables.roles, run=run))
     none = "It holds none of the roles that were tested." if tables.given("roles") else ""
     block = Block("Roles", ("share of words", "baseline"), empty=none)
     for target in dict.fromkeys(rows["target"]):
         own = rows_where(rows, target=target)
         block.add(target_words(target), {
             head: (percent(value), percent(baseline))
-            for head, value, baseline in zip(heads_of(own), own["value"], own["baseline"], strict=True)
+            for head, value, baseline in zip(parse_heads(own), own["value"], own["baseline"], strict=True)
         })  # fmt: skip
     return block
 
 
-def removed_when(tables: StudyTables, run: str) -> Block:
+def find_removal_steps(tables: StudyTables, run: str) -> Block:
     """Return how many heads are removed when each head is, by every order over all heads."""
     block = Block(
         "Order of removal", ("among the first",), note="Heads are removed in steps; this is the first with the head."
@@ -165,14 +165,14 @@ def removed_when(tables: StudyTables, run: str) -> Block:
     rows = rows_where(last_epochs(tables.pruning), run=run, scope="all")
     if rows.empty:
         return block
-    rows = judged(rows).sort_values("heads_removed", kind="stable")
+    rows = select_judged(rows).sort_values("heads_removed", kind="stable")
     for (order, normalised, ranking), own in rows.groupby(["order", "normalised", "ranking"], sort=False):
         own = rows_where(own, draw=own["draw"].min()) if own["draw"].notna().any() else own
         found: dict[Head, Sequence[str]] = {}
         for count, total, names in zip(own["heads_removed"], own["heads_total"], own["removed"], strict=True):
             for head in map(parse_head, names.split()):
                 found.setdefault(head, (f"{int(count)} of {int(total)}",))
-        block.add(name_of(f"{order}:{normalised}:{'rescored' if ranking == 'rescored' else 'fixed'}"), found)
+        block.add(name_order(f"{order}:{normalised}:{'rescored' if ranking == 'rescored' else 'fixed'}"), found)
     return block
 
 
@@ -188,14 +188,14 @@ def models(tables: StudyTables, run: str) -> Block:
         if row["method"] not in _LAYOUTS:
             continue
         seen.add((row["method"], row["scope"], row["setting"]))
-        gone = set(removed_heads(row))
+        gone = set(list_removed(row))
         inside = [head for head in heads if row["scope"] in ("all", head.kind)]
-        label = f"{_model(row)}: {int(row['kept'])} of {int(row['heads'])}, {score_of(row)}"
+        label = f"{_model(row)}: {int(row['kept'])} of {int(row['heads'])}, {read_score(row)}"
         block.add(label, {head: (GOES if str(head) in gone else STAYS,) for head in inside})
     for key, own in gates.groupby(["method", "scope", "setting"], sort=False):
         if key not in seen:
             label = f"{_model(own.iloc[0])}: {int(own['kept'].sum())} of {len(own)}"
-            stays = zip(heads_of(own), own["kept"], strict=True)
+            stays = zip(parse_heads(own), own["kept"], strict=True)
             block.add(label, {head: (STAYS if kept == 1 else GOES,) for head, kept in stays})
     return block
 
@@ -210,10 +210,10 @@ def _model(row: "pandas.Series[Any]") -> str:
 def known_heads(tables: StudyTables, run: str) -> list[Head]:
     """Return the heads of a run's model, as tables with every head have them."""
     frames = (rows_where(tables.frame(name), run=run) for name in ("gates", "ablation", "scores", "attention_stats"))
-    return sorted({head for rows in frames for head in heads_of(rows.drop_duplicates(["kind", "layer", "head"]))})
+    return sorted({head for rows in frames for head in parse_heads(rows.drop_duplicates(["kind", "layer", "head"]))})
 
 
-BLOCKS = (removed_alone, criteria, roles, removed_when, models)
+BLOCKS = (summarise_alone, criteria, roles, find_removal_steps, models)
 """The parts of the panel, in order; each makes its block from the tables of one task and a run."""
 
 

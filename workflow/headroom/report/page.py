@@ -75,7 +75,7 @@ def render(
     light, dark = palette.style_variables()
     by_section = {
         name: [list(own) for _, own in groupby(group, key=lambda one: one.id)]
-        for name, group in _grouped(decided, lambda one: one.section)
+        for name, group in _group_verdicts(decided, lambda one: one.section)
     }
     run = [part for part in parts if not part.missing]
     page = (
@@ -83,7 +83,7 @@ def render(
         .get_template("page.html.j2")
         .render(
             study=study,
-            described=first_screen.described(tables),
+            described=first_screen.describe_study(tables),
             answer=first_screen.Answer(tables, found, claims).render(),
             board=first_screen.board(decided),
             tally=first_screen.tally(decided),
@@ -91,7 +91,7 @@ def render(
             verdicts=VERDICTS,
             explored=explorer(tables),
             cite=cite,
-            attachments=packed(_files(run, provenance)),
+            attachments=pack_files(_files(run, provenance)),
             heads=heads_data(tables),
             wary=summary(cautions),
             cautions=cautions,
@@ -121,7 +121,7 @@ def _files(parts: Sequence[spec.Section], provenance: Provenance) -> dict[str, s
     """Return the CSV files behind figures and tables, by name."""
     folds = [*(fold for part in parts for fold in part.folds), *provenance.folds]
     shown: list[spec.Figure | spec.Table] = [table for fold in folds for table in fold.tables]
-    shown += [figure for part in parts for figure in spec.figures_of(part)]
+    shown += [figure for part in parts for figure in spec.list_figures(part)]
     return {visible(_csv_name(one)): spec.csv_text(one.frame) for one in shown if one.frame is not None}
 
 
@@ -135,7 +135,7 @@ def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _grouped(
+def _group_verdicts(
     verdicts: Sequence[ClaimVerdict], key: Callable[[ClaimVerdict], str]
 ) -> list[tuple[str, list[ClaimVerdict]]]:
     """Return the verdicts by a key, in the order of its first appearance."""
@@ -143,7 +143,7 @@ def _grouped(
     return [(name, [one for one in verdicts if key(one) == name]) for name in names]
 
 
-def packed(files: Mapping[str, str]) -> str:
+def pack_files(files: Mapping[str, str]) -> str:
     """Return files as one text for the page: base64 of gzip of JSON `{name: content}`.
 
     The same files give the same text on one version of zlib: names are sorted and no time is stored. The text consists

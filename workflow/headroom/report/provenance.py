@@ -49,12 +49,12 @@ def provenance(tables: StudyTables, *, benchmarks: Sequence[Path], configuration
     """
     stages = _stages(_benchmark_rows(benchmarks)) if benchmarks else None
     folds = tuple(filter(None, (stages, _versions(), _signatures(tables))))
-    again = _computed_again(tables)
+    again = _count_again(tables)
     lines = (_models(tables), _machine(tables), again, "The energy used was not measured.")
     return Provenance(tuple(filter(None, lines)), folds, _configuration(configuration))
 
 
-def _computed_again(tables: StudyTables) -> str:
+def _count_again(tables: StudyTables) -> str:
     """Return how many answers of sweeps were computed without reuse of states as well, and how many of them differ."""
     sweeps = set()  # one per run, set and table: their metrics share it
     for name in SWEEPS:
@@ -145,7 +145,7 @@ def _stages(rows: pandas.DataFrame) -> Fold:
 
 
 def _signatures(tables: StudyTables) -> Fold | None:
-    rows = [(name, text) for name in TABLES for text in _summarised(tables.frame(name)["signature"].unique())]
+    rows = [(name, text) for name in TABLES for text in _summarise_signatures(tables.frame(name)["signature"].unique())]
     if not rows:
         return None
     frame = pandas.DataFrame(rows, columns=["table", "signature"])
@@ -153,7 +153,7 @@ def _signatures(tables: StudyTables) -> Fold | None:
     return Fold(label, tables=(Table("signatures", frame, ("table", "signature")),))
 
 
-def _summarised(signatures: Iterable[str]) -> Iterator[str]:
+def _summarise_signatures(signatures: Iterable[str]) -> Iterator[str]:
     """Yield signatures, those that differ only in how many answers were computed again as one, with the range."""
     found: dict[tuple[str, ...], list[int]] = {}
     for text in signatures:

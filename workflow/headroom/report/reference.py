@@ -185,7 +185,7 @@ def renew(shipped: Path, archives: Path, grounds: Path) -> None:
     Raises:
         HeadroomError: If none of them has one.
     """
-    places = {study: archives / study.name / ARCHIVE for study in shipped_studies(shipped)}
+    places = {study: archives / study.name / ARCHIVE for study in list_shipped(shipped)}
     found = {study: archive for study, archive in places.items() if archive.is_file()}
     if not found:
         raise HeadroomError(f"{archives}: no <study>/{ARCHIVE} of a shipped study; docs/running.md says where they are")
@@ -212,7 +212,7 @@ def _arms_of(place: Path) -> dict[str, list[str]]:
     return {task: list(arms) for task, arms in arms_in(read_configuration(place / "configuration.json")).items()}
 
 
-def shipped_studies(shipped: Path) -> list[Path]:
+def list_shipped(shipped: Path) -> list[Path]:
     """Return the directories of the shipped studies, in the order of pages."""
     found = {path.parent.name: path.parent for path in sorted(shipped.glob("*/claims.csv"))}
     return [found[name] for name in dict.fromkeys([*ORDER, *found]) if name in found]
@@ -222,14 +222,14 @@ def write_index(shipped: Path) -> None:
     """Write the page with the verdicts of all shipped studies."""
     from headroom.report import compare
 
-    compare.main([*map(str, shipped_studies(shipped)), "--output", str(shipped / "index.html")])
+    compare.main([*map(str, list_shipped(shipped)), "--output", str(shipped / "index.html")])
 
 
 def write_shipped_grounds(shipped: Path, path: Path) -> None:
     """Write what the shipped studies say of every claim by ground."""
     from headroom.claims.pooling import write_grounds
 
-    write_grounds(shipped_studies(shipped), path)
+    write_grounds(list_shipped(shipped), path)
 
 
 def check(results: Sequence[Path], shipped: Path) -> None:

@@ -10,7 +10,7 @@ LONGEST_PART = 60
 LONGEST_LINE = 500
 
 
-def explained(error: "ErrorDetails", configuration: Any) -> str:
+def explain_error(error: "ErrorDetails", configuration: Any) -> str:
     """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
 
     Pydantic's key also has the variant of a section, `corpus.files.valid`: it is left out.

@@ -13,7 +13,7 @@ from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import SamplingSettings, Settings
 from headroom.settings.checks import OF_FINE_TUNING, OF_TRAINING, TRANSLATION, mistakes
-from headroom.settings.config_errors import explained, one_line
+from headroom.settings.config_errors import explain_error, one_line
 from headroom.settings.models import Device
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -116,7 +116,7 @@ def load_study(configuration: object, source: str = "configuration") -> Study:
     except ValidationError as error:
         # defaults that depend on an invalid value are no mistakes of their own
         own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
-        lines = [explained(one, configuration) for one in own]
+        lines = [explain_error(one, configuration) for one in own]
     if lines:
         raise HeadroomError("\n".join(one_line(f"{source}: {line}") for line in dict.fromkeys(lines)))
     return study

@@ -56,7 +56,7 @@ class ArmDescription:
         return self.method in REPULSIVE
 
 
-def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) -> ArmDescription:
+def describe_arm(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) -> ArmDescription:
     """Return an arm from its section of the configuration; without a method its name is its method.
 
     What is the same in the section of the task's model is not the arm's own.
@@ -75,7 +75,7 @@ def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) 
     )
 
 
-def place_of(arm: str, known: Sequence[str]) -> tuple[int, bool, str]:
+def find_place(arm: str, known: Sequence[str]) -> tuple[int, bool, str]:
     """Return the place of an arm: known ones come in their order, others behind them, of these the baseline first."""
     return known.index(arm) if arm in known else len(known), arm != BASELINE, arm
 

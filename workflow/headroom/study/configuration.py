@@ -8,7 +8,7 @@ import yaml
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.models import PRETRAINED
-from headroom.study.arms import ArmDescription, described
+from headroom.study.arms import ArmDescription, describe_arm
 from headroom.study.tables import TABLES, TRANSLATION, Ground, StudyTables, TaskDescription
 
 Arms = dict[str, Mapping[str, ArmDescription]]
@@ -30,10 +30,10 @@ def read_configuration(path: Path | None) -> Any:
 
 def tasks_in(configuration: Any) -> dict[str, TaskDescription]:
     """Return what a configuration says of every task."""
-    return {task: _described(section) for task, section in task_sections(configuration).items()}
+    return {task: _describe_task(section) for task, section in task_sections(configuration).items()}
 
 
-def _described(section: Mapping[str, Any]) -> TaskDescription:
+def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
     main = mapping(section.get("pruning")).get("main")
     generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
     known = {"main": str(main)} if main else {}
@@ -65,7 +65,7 @@ def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
 def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
     """Return the arms of one task; its model's own settings are what an arm without such a setting has."""
     model = {**mapping(section.get("model")), **mapping(section.get("encoder"))}
-    return {name: described(name, mapping(arm), model) for name, arm in mapping(section.get("arms")).items()}
+    return {name: describe_arm(name, mapping(arm), model) for name, arm in mapping(section.get("arms")).items()}
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def tables_of(paths: Sequence[Path], configuration: Path | None, maps: Sequence[Path] = ()) -> StudyTables:
+def list_tables(paths: Sequence[Path], configuration: Path | None, maps: Sequence[Path] = ()) -> StudyTables:
     """Return tables of a study, and attention maps, with what its configuration says of the tasks."""
     configured = read_configuration(configuration)
     return StudyTables(paths, maps, described=tasks_in(configured))
@@ -89,7 +89,7 @@ def found_in(results: Path) -> StudyTables:
     if not paths:
         raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
     configuration = results / "configuration.json"
-    return tables_of(paths, configuration if configuration.exists() else None)
+    return list_tables(paths, configuration if configuration.exists() else None)
 
 
 def paths_in(results: Path) -> list[Path]:

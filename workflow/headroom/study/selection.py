@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pandas
 
-from headroom.core.curves import MEASURABLE, share_kept
+from headroom.core.curves import MEASURABLE, compute_share_kept
 from headroom.core.heads import Head
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.study.tables import StudyTables, arm_of
@@ -25,7 +25,7 @@ def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
     value, full, chance = (rows[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
     return rows.assign(
         share=100 * rows["heads_removed"] / rows["heads_total"],
-        kept=100 * share_kept(value, full, chance),
+        kept=100 * compute_share_kept(value, full, chance),
     )
 
 
@@ -80,7 +80,7 @@ def rows_where(frame: pandas.DataFrame, **values: object) -> pandas.DataFrame:
     return frame
 
 
-def signed(frame: pandas.DataFrame, key: str) -> str:
+def read_signed(frame: pandas.DataFrame, key: str) -> str:
     """Return the value of a key in the signatures of these rows, e.g. `choose` for `set`; "" if they differ."""
     parts = [dict(part.partition(":")[::2] for part in text.split("|")) for text in frame["signature"].unique()]
     values = {part.get(key, "") for part in parts}
@@ -89,11 +89,11 @@ def signed(frame: pandas.DataFrame, key: str) -> str:
 
 def examples_in(frame: pandas.DataFrame) -> int:
     """Return how many examples the rows were measured on, according to their signatures; 0 if those do not say."""
-    told = (signed(frame, key) for key in ("sentences", "examples", "n"))
+    told = (read_signed(frame, key) for key in ("sentences", "examples", "n"))
     return next((int(text) for text in told if text.isdecimal()), 0)
 
 
-def heads_of(frame: pandas.DataFrame) -> list[Head]:
+def parse_heads(frame: pandas.DataFrame) -> list[Head]:
     """Return the head of every row."""
     named = zip(frame["kind"], frame["layer"], frame["head"], strict=True)
     return [Head(kind, int(layer), int(head)) for kind, layer, head in named]

@@ -16,7 +16,7 @@ from headroom.core.heads import Head, parse_head
 from headroom.core.resamples import read_with_resamples
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.tables import REGISTRY
-from headroom.study.arms import ArmDescription, place_of
+from headroom.study.arms import ArmDescription, find_place
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class StudyTables:
 
         def place(run: str) -> tuple[Any, ...]:
             task = task_of(run)
-            return tasks.index(task), place_of(arm_of(run), list(self.description(task).arms)), seed_of(run), run
+            return tasks.index(task), find_place(arm_of(run), list(self.description(task).arms)), seed_of(run), run
 
         return sorted(self._present, key=place)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from headroom.data.grammar import logic
 from headroom.data.grammar.donor_phrases import DonorPhrases
-from headroom.data.grammar.edits import Change, Edit, fixed
+from headroom.data.grammar.edits import Change, Edit, fix_edit
 from headroom.data.grammar.lexicon import OF_NOUNS, OF_VERBS, Noun, Plain, Preposition, Verb
 from headroom.data.grammar.tree import Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence, ends_in_clause
 
@@ -38,9 +38,9 @@ def changes(sentence: Sentence) -> list[Edit]:
         *_other_nouns(sentence),
         *_other_verb(sentence),
         *_other_adjectives(sentence),
-        *_moved_adjectives(sentence),
-        *_swapped_roles(sentence),
-        *_reported(sentence),
+        *_move_adjectives(sentence),
+        *_swap_roles(sentence),
+        *_report_sentence(sentence),
     ]
 
 
@@ -86,7 +86,7 @@ def _without_no(sentence: Sentence, role: logic.Role) -> list[Edit]:
 
 def _attributes(sentence: Sentence) -> list[Edit]:
     return [
-        _contradiction("adjective", _exchanged(sentence, role, old, new))
+        _contradiction("adjective", _exchange_word(sentence, role, old, new))
         for role, phrase in logic.phrases(sentence).items()
         if logic.is_definite(phrase)
         for old in phrase.adjectives
@@ -135,24 +135,24 @@ def _opposite(phrase: PrepositionalPhrase, prepositions: tuple[Preposition, ...]
 
 
 def _contradiction(part: str, result: Sentence) -> Edit:
-    return fixed("contradict", part, result)
+    return fix_edit("contradict", part, result)
 
 
-def _exchanged(sentence: Sentence, role: logic.Role, old: Plain, new: Plain) -> Sentence:
+def _exchange_word(sentence: Sentence, role: logic.Role, old: Plain, new: Plain) -> Sentence:
     adjectives = tuple(new if one == old else one for one in logic.phrases(sentence)[role].adjectives)
     return logic.with_phrase(sentence, role, adjectives=adjectives)
 
 
 def _other_nouns(sentence: Sentence) -> list[Edit]:
     def change(role: logic.Role, noun: Noun) -> Change:
-        return lambda parts: logic.with_phrase(sentence, role, noun=_unrelated_noun(noun, parts))
+        return lambda parts: logic.with_phrase(sentence, role, noun=_find_unrelated_noun(noun, parts))
 
     found = logic.phrases(sentence).items()
     return [Edit("exchange", "noun", change(role, one.noun)) for role, one in found if one.relative is None]
 
 
-def _unrelated_noun(noun: Noun, parts: DonorPhrases) -> Noun:
-    while not logic.unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
+def _find_unrelated_noun(noun: Noun, parts: DonorPhrases) -> Noun:
+    while not logic.are_unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
         pass
     return other
 
@@ -163,7 +163,7 @@ def _other_verb(sentence: Sentence) -> list[Edit]:
         return []
 
     def other(parts: DonorPhrases) -> Verb:
-        while not logic.unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
+        while not logic.are_unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
             pass
         return new
 
@@ -174,24 +174,24 @@ def _other_adjectives(sentence: Sentence) -> list[Edit]:
 
     def change(role: logic.Role, old: Plain) -> Change:
         present = logic.descriptions(sentence, role)
-        return lambda parts: _exchanged(sentence, role, old, _unrelated_adjective(present, parts))
+        return lambda parts: _exchange_word(sentence, role, old, _find_unrelated_adjective(present, parts))
 
     found = [change(role, one) for role, phrase in logic.phrases(sentence).items() for one in phrase.adjectives]
     if predicate := sentence.clause.predicate:
         *attributes, _ = logic.descriptions(sentence, "subject")
         present = (predicate, *attributes)
-        found.append(lambda parts: logic.with_clause(sentence, predicate=_unrelated_adjective(present, parts)))
+        found.append(lambda parts: logic.with_clause(sentence, predicate=_find_unrelated_adjective(present, parts)))
     return [Edit("exchange", "adjective", one) for one in found]
 
 
-def _unrelated_adjective(present: tuple[Plain, ...], parts: DonorPhrases) -> Plain:
+def _find_unrelated_adjective(present: tuple[Plain, ...], parts: DonorPhrases) -> Plain:
     """Return an adjective that neither follows from one of those present nor excludes it."""
-    while not all(logic.unrelated(one.word, (new := parts.adjective()).word) for one in present):
+    while not all(logic.are_unrelated(one.word, (new := parts.adjective()).word) for one in present):
         pass
     return new
 
 
-def _moved_adjectives(sentence: Sentence) -> list[Edit]:
+def _move_adjectives(sentence: Sentence) -> list[Edit]:
     """Return the edits that move an adjective to another noun, where its removal makes the sentence weaker."""
     found = []
     for role, phrase in logic.phrases(sentence).items():
@@ -203,12 +203,12 @@ def _moved_adjectives(sentence: Sentence) -> list[Edit]:
                     rest = tuple(one for one in phrase.adjectives if one != moved)
                     without = logic.with_phrase(sentence, role, adjectives=rest)
                     found.append(
-                        fixed("move", "adjective", logic.with_phrase(without, other, adjectives=(moved, *present)))
+                        fix_edit("move", "adjective", logic.with_phrase(without, other, adjectives=(moved, *present)))
                     )
     return found
 
 
-def _swapped_roles(sentence: Sentence) -> list[Edit]:
+def _swap_roles(sentence: Sentence) -> list[Edit]:
     found = []
     roles: tuple[logic.Role, ...] = ("object", "recipient")
     for role in roles:
@@ -218,11 +218,11 @@ def _swapped_roles(sentence: Sentence) -> list[Edit]:
         if role == "recipient" and not (_is_bare(subject) and _is_bare(other)):
             continue
         swapped = logic.with_nominal(logic.with_nominal(sentence, "subject", other), role, subject)
-        found.append(fixed("swap", "roles", swapped))
+        found.append(fix_edit("swap", "roles", swapped))
     return found
 
 
-def _reported(sentence: Sentence) -> list[Edit]:
+def _report_sentence(sentence: Sentence) -> list[Edit]:
     """Return the edit that embeds the sentence as a statement or belief of someone."""
     clause = sentence.clause
     if sentence.fronted is not None or sentence.trailing is not None or clause.content is not None:

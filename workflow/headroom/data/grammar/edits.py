@@ -37,7 +37,7 @@ class Edit:
     apply: Change
 
 
-def fixed(how: str, part: str, result: Sentence) -> Edit:
+def fix_edit(how: str, part: str, result: Sentence) -> Edit:
     """Return an edit that needs no parts."""
     return Edit(how, part, lambda _: result)
 
@@ -70,10 +70,10 @@ def _additions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     phrase = logic.phrases(sentence)[role]
     found: list[tuple[str, Change]] = []
     if len(phrase.adjectives) < 2:
-        found.append(("adjective", lambda parts: _described(sentence, role, parts)))
+        found.append(("adjective", lambda parts: _describe_role(sentence, role, parts)))
     if phrase.modifier is None and role in ("subject", "object"):
         found.append(
-            ("modifier", lambda parts: logic.with_phrase(sentence, role, modifier=_drawn(parts.modifier, wanted)))
+            ("modifier", lambda parts: logic.with_phrase(sentence, role, modifier=_draw_phrase(parts.modifier, wanted)))
         )
     if wanted > 0 and phrase.relative is None and _may_end_in_clause(sentence, role):
         found.append(("relative", lambda parts: logic.with_phrase(sentence, role, relative=parts.relative(phrase))))
@@ -94,10 +94,10 @@ def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
         smaller.append(("modifier", replace(phrase, modifier=None)))
     if phrase.relative is not None and wanted < 0:
         smaller.append(("relative", replace(phrase, relative=None)))
-    return [fixed("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
+    return [fix_edit("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(sentence: Sentence, role: logic.Role, parts: DonorPhrases) -> Sentence:
+def _describe_role(sentence: Sentence, role: logic.Role, parts: DonorPhrases) -> Sentence:
     """Return the sentence with an additional adjective, compatible with those of its phrase and the predicate."""
     present = logic.descriptions(sentence, role)
     while (adjective := parts.adjective()) in present or any(
@@ -117,7 +117,7 @@ def _determiners(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit
         others = definite if phrase.determiner is logic.A else ()
     else:
         others = (logic.A,) if phrase.determiner in definite else ()
-    return [fixed("exchange", "determiner", logic.with_phrase(sentence, role, determiner=other)) for other in others]
+    return [fix_edit("exchange", "determiner", logic.with_phrase(sentence, role, determiner=other)) for other in others]
 
 
 def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
@@ -126,7 +126,7 @@ def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
         return []
     if wanted < 0 and isinstance(nominal, Coordination):
         rests = (nominal.first, nominal.second)
-        return [fixed("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
+        return [fix_edit("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
     if wanted > 0 and isinstance(nominal, NounPhrase | Name) and logic.is_simple(nominal) and _is_bare(nominal):
 
         def joined(parts: DonorPhrases) -> Sentence:
@@ -159,9 +159,9 @@ def _oblique_steps(sentence: Sentence, wanted: int) -> list[Edit]:
     found: list[Change] = []
     if works > 0 and clause.oblique is None and clause.content is None and clause.predicate is None:
         if not ends_in_clause(clause.object):
-            found.append(lambda parts: logic.with_clause(sentence, oblique=_drawn(parts.oblique, wanted)))
+            found.append(lambda parts: logic.with_clause(sentence, oblique=_draw_phrase(parts.oblique, wanted)))
         if fronted is None:
-            found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
+            found.append(lambda parts: replace(sentence, fronted=_draw_phrase(parts.oblique, wanted)))
     if works < 0 and clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
         found.append(lambda _: logic.with_clause(sentence, oblique=None))
     if works < 0 and isinstance(fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(fronted)):
@@ -189,7 +189,7 @@ def _may_end_in_clause(sentence: Sentence, role: logic.Role) -> bool:
     return role == "subject" or (role == "object" and not (clause.oblique or clause.recipient or sentence.trailing))
 
 
-def _drawn(draw: Callable[[], PrepositionalPhrase], wanted: int) -> PrepositionalPhrase:
+def _draw_phrase(draw: Callable[[], PrepositionalPhrase], wanted: int) -> PrepositionalPhrase:
     """Return a new phrase; one that makes a sentence weaker, under a negation, has no presupposition."""
     while _presupposes(phrase := draw()) and wanted < 0:
         pass

@@ -221,7 +221,7 @@ def _verb(word: str, stems: str, government: str = "acc") -> Verb:
 
 
 @cache
-def particled() -> dict[str, dict[str, str]]:
+def list_particle_stems() -> dict[str, dict[str, str]]:
     """Return for each verb with particles the stem with each particle, which has nothing of the verb's own."""
     found: dict[str, dict[str, str]] = {}
     for topic in TOPICS:

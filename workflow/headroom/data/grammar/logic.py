@@ -42,7 +42,7 @@ def exclusive(word: str) -> tuple[str, ...]:
     return _partners(_EXCLUSIVE).get(word, ())
 
 
-def unrelated(word: str, other: str) -> bool:
+def are_unrelated(word: str, other: str) -> bool:
     """Return whether two words are logically independent: compatible, without entailment."""
     return word != other and other not in exclusive(word) and other not in _partners(_RELATED).get(word, ())
 

@@ -16,7 +16,7 @@ from headroom.data.grammar import source
 from headroom.data.grammar.changes import changes, denials, exclusions
 from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import Edit, stronger, weaker
-from headroom.data.grammar.logic import descriptions, exclusive, is_plain, negation, phrases, unrelated
+from headroom.data.grammar.logic import are_unrelated, descriptions, exclusive, is_plain, negation, phrases
 from headroom.data.grammar.sample import FAR, NEAR, Domain, Sampler
 from headroom.data.grammar.tree import Sentence
 
@@ -147,7 +147,7 @@ def _is_new(premise: Sentence, core: Sentence, hypothesis: Sentence) -> bool:
     """Return whether the strengthening words of the premise are unrelated to the other words."""
     old = {*_content(core), *_content(hypothesis)}
     new = set(_content(premise)) - set(_content(core))
-    return all(unrelated(word, other) for word in new for other in old)
+    return all(are_unrelated(word, other) for word in new for other in old)
 
 
 def _from_premise(edit: Edit) -> str:
@@ -161,9 +161,9 @@ def _content(sentence: Sentence) -> list[str]:
 
 
 def _words(sentence: Sentence) -> list[str]:
-    return text_of(sentence).split()
+    return build_text(sentence).split()
 
 
-def text_of(sentence: Sentence) -> str:
+def build_text(sentence: Sentence) -> str:
     """Return the plain text of a sentence."""
     return source.text(source.realise(sentence))

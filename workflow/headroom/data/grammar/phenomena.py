@@ -49,7 +49,7 @@ class Case:
 def cases(sentence: tree.Sentence) -> list[Case]:
     """Return the cases of a sentence in which another word of the sentence would need one of the wrong forms."""
     tokens = source.realise(sentence)
-    words = [word for word in target.words_of(sentence) if word.form != ","]
+    words = [word for word in target.list_words(sentence) if word.form != ","]
     return [
         Case(choice.phenomenon, number, word.form, choice.wrong, distance(choice, tokens))
         for number, word in enumerate(words)
@@ -60,11 +60,11 @@ def cases(sentence: tree.Sentence) -> list[Case]:
 
 def distance(choice: Choice, tokens: Sequence[source.Token]) -> int:
     """Return the distance of a choice in source words."""
-    place, controller = (tokens.index(found(one, tokens)) for one in (choice.place, choice.controller))
+    place, controller = (tokens.index(find_word(one, tokens)) for one in (choice.place, choice.controller))
     return abs(place - controller)
 
 
-def found(place: Place, tokens: Sequence[source.Token]) -> source.Token:
+def find_word(place: Place, tokens: Sequence[source.Token]) -> source.Token:
     """Return the source word at a place."""
     (head,) = (token for token in tokens if token.part is place.part)
     head = head.governor if head.relation == "cop" and head.governor is not None else head

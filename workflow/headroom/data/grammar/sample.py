@@ -144,7 +144,7 @@ class Sampler:
         return clause
 
     def _maybe_particle(self, verb: lexicon.Verb) -> str:
-        particles = lexicon.particled().get(verb.word)
+        particles = lexicon.list_particle_stems().get(verb.word)
         return self._zipf([*particles]) if particles and self._chance(self._domain.particle) else ""
 
     def _tensed(self, clause: tree.Clause) -> tree.Clause:

@@ -45,7 +45,7 @@ class _Phrase:
 def realise(sentence: tree.Sentence) -> list[Token]:
     """Return the words of a sentence, the final full stop included, each with its governor and relation."""
     main = _clause(sentence.clause)
-    tokens = _fronted(sentence, main.head) + main.tokens
+    tokens = _front_verb(sentence, main.head) + main.tokens
     if sentence.trailing is not None:
         tokens += _subordinate(sentence.trailing).under(main.head, "advcl")
     tokens[-1].space_after = False
@@ -59,7 +59,7 @@ def text(tokens: Sequence[Token]) -> str:
     return "".join(token.form + (" " if token.space_after else "") for token in tokens).rstrip(" ")
 
 
-def _fronted(sentence: tree.Sentence, verb: Token) -> list[Token]:
+def _front_verb(sentence: tree.Sentence, verb: Token) -> list[Token]:
     match sentence.fronted:
         case None:
             return []
@@ -137,14 +137,14 @@ def _content(clause: tree.Clause, verb: Token) -> list[Token]:
 def _verbs(clause: tree.Clause, plural: bool) -> tuple[list[Token], Token]:
     """Return the auxiliary of a passive, if it is one, and the verb."""
     if not clause.passive:
-        return [], _inflected(clause, clause.verb, plural)
+        return [], _inflect_verb(clause, clause.verb, plural)
     features = {"Tense": "Past", "VerbForm": "Part", "Voice": "Pass"}
-    auxiliary = _inflected(clause, BE, plural)
+    auxiliary = _inflect_verb(clause, BE, plural)
     auxiliary.part = None
     return [auxiliary], Token(clause.verb.participle, clause.verb.word, "VERB", features, part=clause)
 
 
-def _inflected(clause: tree.Clause, verb: Verb, plural: bool) -> Token:
+def _inflect_verb(clause: tree.Clause, verb: Verb, plural: bool) -> Token:
     universal = "AUX" if verb is BE else "VERB"
     if clause.modal is not None:
         return Token(verb.word, verb.word, universal, {"VerbForm": "Inf"}, part=clause)

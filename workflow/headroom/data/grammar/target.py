@@ -54,10 +54,10 @@ class Word:
 
 def translate(sentence: tree.Sentence) -> str:
     """Return the one translation of a sentence as plain text; only names begin with a capital letter."""
-    return " ".join(word.form for word in words_of(sentence)).replace(" ,", ",") + "."
+    return " ".join(word.form for word in list_words(sentence)).replace(" ,", ",") + "."
 
 
-def words_of(sentence: tree.Sentence) -> list[Word]:
+def list_words(sentence: tree.Sentence) -> list[Word]:
     """Return the words of the translation, commas included."""
     return _Writer(sentence).sentence()
 
@@ -142,7 +142,7 @@ class _Writer:
         if not verb.of_many:
             return ()
         stems = {"": (verb.stem, verb.of_many)} | {
-            particle: (stem,) for particle, stem in lexicon.particled().get(verb.word, {}).items()
+            particle: (stem,) for particle, stem in lexicon.list_particle_stems().get(verb.word, {}).items()
         }
         right = verb_stem(clause, antecedent)
         if clause.particle:
@@ -196,7 +196,7 @@ def verb_stem(clause: tree.Clause, antecedent: tree.NounPhrase | None = None) ->
     """Return the target stem of a clause's verb: by its particle, else by the number of its object."""
     verb, objects = clause.verb, clause.object or antecedent
     if clause.particle:
-        return lexicon.particled()[verb.word][clause.particle]
+        return lexicon.list_particle_stems()[verb.word][clause.particle]
     many = objects is not None and tree.agreement(objects) == "plural"
     return verb.of_many if verb.of_many and many else verb.stem
 

@@ -27,9 +27,9 @@ from headroom.data.catalogue import (
 from headroom.data.components import held_out
 from headroom.data.corpora import Request
 from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
-from headroom.data.labelled import LabelledSets, LabelledText, checked, split_rows
+from headroom.data.labelled import LabelledSets, LabelledText, check_text, split_rows
 from headroom.data.parallel import SIDES, ParallelSets, ParallelText
-from headroom.data.parallel import checked as checked_pairs
+from headroom.data.parallel import check_pairs as checked_pairs
 from headroom.data.trees import Trees
 from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus
 from headroom.settings.parallel import CatalogueCorpus
@@ -66,7 +66,7 @@ def trees(settings: CatalogueTreebank, request: Request) -> Trees:
     """Return a treebank of the catalogue."""
     file = find_entry(Treebank, settings.treebank, catalogue=request.catalogue).file
     fetched = fetch(file, request.downloads, mirror=request.mirror)
-    return Trees(unpacked_lines(fetched, file), str(fetched))
+    return Trees(read_unpacked_lines(fetched, file), str(fetched))
 
 
 def fetch(
@@ -93,7 +93,7 @@ def fetch(
     return destination
 
 
-def unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
+def read_unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
     r"""Return the lines of a fetched file, split at "\n" alone, unpacked if its name ends in .gz.
 
     Raises:
@@ -126,7 +126,7 @@ def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
 def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
     files = [dataset.file(name, side) for side in SIDES]
     paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
-    sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
+    sides = ([line.strip() for line in read_unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
     return checked_pairs(ParallelText(*sides), *map(str, paths))
 
 
@@ -138,11 +138,11 @@ def _table_pairs(table: PairTable, request: Request) -> dict[str, ParallelText]:
     if len(lines) != table.pairs:
         raise HeadroomError(f"{name}: {len(lines)} lines, expected {table.pairs}; remove the file to fetch it again")
     rows = split_rows(lines, columns=2, name=name, first_line=1)
-    text = ParallelText([cleaned(row[0]) for row in rows], [cleaned(row[1]) for row in rows])
+    text = ParallelText([clean_sentence(row[0]) for row in rows], [clean_sentence(row[1]) for row in rows])
     return held_out(checked_pairs(text, name, name), table.held_out)
 
 
-def cleaned(sentence: str) -> str:
+def clean_sentence(sentence: str) -> str:
     """Return a sentence with single spaces, for any white space, and without invisible hyphens and spaces."""
     return " ".join(sentence.translate(_INVISIBLE).split())
 
@@ -192,12 +192,12 @@ def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -
     wanted, columns = dataset.sets[name], dataset.columns_of(name)
     files = [(file, fetched[file.path]) for path in wanted.files for file in dataset.files if file.path == path]
     one = len(files) == 1
-    table = _table(*files[0], member=wanted.member, header=columns.header) if one else _aligned(files)
+    table = _table(*files[0], member=wanted.member, header=columns.header) if one else _align_files(files)
     text = _examples(table, columns)
     taken = chosen_rows(len(text), wanted.rows)
     for listed, keeps in ((wanted.only, True), (wanted.without, False)):
         if listed:
-            among = _listed(table, listed, dataset, fetched)
+            among = _find_listed(table, listed, dataset, fetched)
             taken = [place for place in taken if among[place] is keeps]
     if len(taken) != wanted.examples:
         raise HeadroomError(
@@ -225,7 +225,7 @@ def raw_lines(path: Path, file: PublishedFile, member: str | None = None) -> lis
     Raises:
         HeadroomError: If the member is missing, or the text is damaged, not UTF-8 or not of the catalogued length.
     """
-    lines = unpacked_lines(path, file) if member is None else _member_lines(path, member)
+    lines = read_unpacked_lines(path, file) if member is None else _member_lines(path, member)
     return [lines[0].removeprefix("\ufeff"), *lines[1:]]
 
 
@@ -248,7 +248,7 @@ def _table(file: PublishedFile, path: Path, *, member: str | None = None, header
     return Table(name, [field.strip() for field in rows[0]] if header else [], rows[1:] if header else rows)
 
 
-def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
+def _align_files(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
     """Return files as the columns of one table; tabs inside a line are kept."""
     columns = [raw_lines(path, file) for file, path in files]
     for (_, path), lines in zip(files, columns, strict=True):
@@ -262,11 +262,13 @@ def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
 
 def _examples(table: Table, columns: Columns) -> LabelledText:
     raw = LabelledText.of(map(table.column, columns.sentences), table.column(columns.label))
-    checked(raw, tuple(columns.names), name=table.name, first_line=table.first_line)
+    check_text(raw, tuple(columns.names), name=table.name, first_line=table.first_line)
     return LabelledText(raw.first, raw.second, [columns.names[label] for label in raw.labels])
 
 
-def _listed(table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]) -> list[bool]:
+def _find_listed(
+    table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]
+) -> list[bool]:
     """Return for each row whether its identifiers are in the list."""
     file = next(file for file in dataset.files if file.path == listed.file)
     names = {tuple(field.strip() for field in row) for row in _table(file, fetched[file.path]).rows}

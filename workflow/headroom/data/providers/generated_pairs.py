@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headroom.data.corpora import Request, drawn_sets
 from headroom.data.grammar import source
-from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
+from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, build_text
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.trees import Trees
 from headroom.settings.labelled import GeneratedPairs, GeneratedTreebank
@@ -55,13 +55,13 @@ def _draw(seed: str, topic: str, count: int, seen: set[str]) -> PairSet:
     for pair in PairMaker(domain=PAIR_DOMAINS[topic], seed=seed).pairs():
         if len(found) == count:
             break
-        premise = text_of(pair.premise)
+        premise = build_text(pair.premise)
         if premise in seen or pair.label not in wanted:
             continue
         wanted = (wanted - {pair.label}) or set(LABELS)
         seen.add(premise)
         found.first.append(premise)
-        second.append(text_of(pair.hypothesis))
+        second.append(build_text(pair.hypothesis))
         found.labels.append(pair.label)
         found.edits.append(" ".join(pair.edits))
     return found

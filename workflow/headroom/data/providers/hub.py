@@ -12,7 +12,7 @@ import requests
 from headroom.core.errors import HeadroomError
 from headroom.data.corpora import Request
 from headroom.data.labelled import LabelledSets, LabelledText
-from headroom.data.parallel import ParallelSets, ParallelText, checked
+from headroom.data.parallel import ParallelSets, ParallelText, check_pairs
 from headroom.settings.labelled import HubCorpus, check_task
 from headroom.settings.parallel import ParallelHubCorpus
 
@@ -124,7 +124,7 @@ def _pairs(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
     if len(whole) < len(pairs):
         _log.warning("skipped %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
     text = ParallelText([source for source, _ in whole], [target for _, target in whole])
-    return checked(text, f"{name}.source", f"{name}.target")
+    return check_pairs(text, f"{name}.source", f"{name}.target")
 
 
 def _plain(text: Any) -> str:

@@ -12,7 +12,7 @@ import sacrebleu
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.corpora import Request
-from headroom.data.parallel import ParallelSets, ParallelText, checked
+from headroom.data.parallel import ParallelSets, ParallelText, check_pairs
 from headroom.settings.parallel import SacrebleuCorpus
 
 TIMEOUT = 30.0
@@ -64,7 +64,7 @@ def _read(key: str, name: str, pair: str) -> ParallelText:
     if len(pairs) < len(source):
         _log.warning("skipped %d of %d pairs of %s: a side is empty", len(source) - len(pairs), len(source), name)
     text = ParallelText([first for first, _ in pairs], [second for _, second in pairs])
-    return checked(text, *map(str, files))
+    return check_pairs(text, *map(str, files))
 
 
 def _files(key: str, name: str, pair: str, place: Path) -> list[str]:

@@ -15,8 +15,8 @@ from headroom.core.heads import Site, format_profile, parse_profile, random_prof
 from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.engines.fairseq.loss import ChunkedCrossEntropy
 from headroom.engines.fairseq.optimizer import FusedAdam
-from headroom.engines.fairseq.sites import attention_maps, find_sites, site_of
-from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, shaped
+from headroom.engines.fairseq.sites import attention_maps, find_site, find_sites
+from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, shape_model
 from headroom.engines.fairseq.training import TranslationTraining
 from headroom.engines.repulsion.particles import GradientRewriter
 from headroom.engines.repulsion.regularisers import regulariser
@@ -118,7 +118,7 @@ class RepulsiveAdam(FusedAdam):
             )
         projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
         for weight in self.params:
-            if (site := site_of(weight)) is not None:
+            if (site := find_site(weight)) is not None:
                 projections[site].append(weight)
         self._heads = [weight for found in projections.values() for weight in found]
         self._rewriter = _rewriter(projections, arm, cfg.repulsion_seed) if arm.strength > 0 else None
@@ -165,7 +165,7 @@ def training(*, profile: Path | None = None, random_draw: int = 0, **parts: Any)
     """
     removed = " ".join(read_lines(profile)) if profile else ""
     if random_draw:
-        sites = shaped(parts["model"], parts["arm"]).sites
+        sites = shape_model(parts["model"], parts["arm"]).sites
         drawn = random_profile(sites, len(parse_profile(removed, sites)), 1000 * parts["seed"] + random_draw)
         removed = format_profile(drawn)
     return TranslationTraining(arm_arguments=arm_arguments, removed=removed, **parts)

@@ -99,10 +99,10 @@ def cut(
         sources, key=lambda position: (len(sources[position]), len(targets[position]) if targets else 0, position)
     )
     chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
-    return [_padded(chunk, sources, targets, dictionary, device) for chunk in chunks]
+    return [_pad_batch(chunk, sources, targets, dictionary, device) for chunk in chunks]
 
 
-def _padded(
+def _pad_batch(
     positions: list[int],
     sources: Mapping[int, Tensor],
     targets: Mapping[int, Tensor],

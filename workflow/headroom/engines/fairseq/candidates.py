@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.engines.fairseq.decoding import Marks, allowed, best_pieces, by_chunks, features_of
+from headroom.engines.fairseq.decoding import Marks, best_pieces, by_chunks, compute_features, forbid_pieces
 
 COUNT = 8
 """Candidates per position."""
@@ -33,11 +33,11 @@ class Candidates:
         self._weight = weight
         self._bias = weight.new_zeros(len(weight)) if output.bias is None else output.bias
         self._reach = weight.norm(dim=1).index_fill(0, torch.tensor(marks.forbidden).to(weight.device), 0.0).max()
-        self._features = features_of(decoder, states)  # (N, D)
+        self._features = compute_features(decoder, states)  # (N, D)
         count = min(COUNT, len(weight) - len(marks.forbidden) - 2)
 
         def largest(logits: Tensor, chunk: slice) -> Tensor:
-            return allowed(logits, place[chunk], marks).topk(count + 1).indices
+            return forbid_pieces(logits, place[chunk], marks).topk(count + 1).indices
 
         pieces = by_chunks(decoder, states, largest)  # (N, K + 1)
         self._pieces = pieces[:, :-1]
@@ -45,7 +45,7 @@ class Candidates:
 
     def best(self, states: Tensor) -> Tensor:
         """Return the best pieces (N,) for states of another model at the same positions, (N, width)."""
-        features = features_of(self._decoder, states)
+        features = compute_features(self._decoder, states)
         scores = self._scores(self._pieces, features)  # (N, K)
         lead, first = scores.max(1, keepdim=True)
         second = scores.scatter(1, first, -torch.inf).amax(1)

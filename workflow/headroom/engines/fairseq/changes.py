@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.decoding import Prefixes, joined
+from headroom.engines.fairseq.decoding import Prefixes, join_encoded
 
 EVERY = 50
 """One sentence in so many is decoded plainly as well, others for each intervention."""
@@ -27,7 +27,7 @@ class Rows:
     check: Tensor
 
 
-def joined_rows(parts: Sequence[Rows], end: int) -> Rows:
+def join_rows(parts: Sequence[Rows], end: int) -> Rows:
     """Return the sentences of several batches as one, padded with `end`."""
     prefixes = [part.prefixes for part in parts]
     longest = max(len(one.states[0]) for one in prefixes)
@@ -39,14 +39,14 @@ def joined_rows(parts: Sequence[Rows], end: int) -> Rows:
     pieces = [nn.functional.pad(one.pieces, (0, width - one.pieces.shape[1]), value=end) for one in prefixes]
     return Rows(
         [position for part in parts for position in part.positions],
-        joined([part.encoded for part in parts]),
+        join_encoded([part.encoded for part in parts]),
         torch.cat([part.limits for part in parts]),
         Prefixes(torch.cat(pieces), torch.cat([one.lengths for one in prefixes]), states),
         torch.cat([part.check for part in parts]),
     )
 
 
-def changed_layers(intervention: Intervention) -> tuple[int | None, int]:
+def find_changed_layers(intervention: Intervention) -> tuple[int | None, int]:
     """Return the first changed layers, counted from 0: of the encoder, if any, and of the decoder."""
     encoder = min((head.layer for head in intervention.heads if head.kind == "E"), default=None)
     if encoder is not None:
@@ -54,13 +54,13 @@ def changed_layers(intervention: Intervention) -> tuple[int | None, int]:
     return None, min(head.layer for head in intervention.heads) - 1
 
 
-def sampled(intervention: Intervention, positions: Sequence[int]) -> Tensor:
+def sample_rows(intervention: Intervention, positions: Sequence[int]) -> Tensor:
     """Return the rows of the sentences that are decoded plainly as well under an intervention, (K,)."""
     rest = zlib.crc32(str(intervention).encode()) % EVERY
     return torch.tensor([row for row, place in enumerate(positions) if place % EVERY == rest], dtype=torch.long)
 
 
-def ended(rows: Sequence[list[int]], end: int, device: torch.device) -> Tensor:
+def end_translations(rows: Sequence[list[int]], end: int, device: torch.device) -> Tensor:
     """Return translations padded with end marks, with at least one each, (B, T)."""
     tensors = [torch.tensor([*row, end]) for row in rows]
     return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=end).to(device)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headroom.engines.fairseq.attention import Cache, FusedAttention
-from headroom.engines.fairseq.nats import chunk_of
+from headroom.engines.fairseq.nats import compute_chunk
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.candidates import Candidates
@@ -47,7 +47,7 @@ class Prefixes:
     states: Sequence[Tensor]
 
 
-def limits_of(lengths: Tensor, settings: DecodingSettings) -> Tensor:
+def compute_limits(lengths: Tensor, settings: DecodingSettings) -> Tensor:
     """Return the largest number of pieces of each translation (B,), for sources of these lengths (B,)."""
     return (lengths * settings.length_factor).long() + settings.length_offset
 
@@ -76,23 +76,23 @@ def decode(decoder: Any, previous: Tensor, encoded: Any) -> list[Tensor]:
         previous: Its input, translations after the begin mark, right-padded, (B, T).
         encoded: The output of `encode`.
     """
-    states = [embedded(decoder, previous)]
+    states = [embed_pieces(decoder, previous)]
     future = decoder.buffered_future_mask(states[0])
-    source, padding = encoded["encoder_out"][0], padding_of(encoded)
+    source, padding = encoded["encoder_out"][0], find_padding(encoded)
     for layer in decoder.layers:
         states.append(layer(states[-1], source, padding, self_attn_mask=future)[0])
     return states
 
 
-def features_of(decoder: Any, states: Tensor) -> Tensor:
+def compute_features(decoder: Any, states: Tensor) -> Tensor:
     """Return the input of the output projection for states after the last layer, (..., width) each."""
     states = states if decoder.layer_norm is None else decoder.layer_norm(states)
     return states if decoder.project_out_dim is None else decoder.project_out_dim(states)
 
 
-def logits_of(decoder: Any, states: Tensor) -> Tensor:
+def compute_logits(decoder: Any, states: Tensor) -> Tensor:
     """Return the logits (..., V) of states after the last layer (..., width)."""
-    logits: Tensor = decoder.output_layer(features_of(decoder, states))
+    logits: Tensor = decoder.output_layer(compute_features(decoder, states))
     return logits
 
 
@@ -101,9 +101,9 @@ def by_chunks(decoder: Any, states: Tensor, reduce: Callable[[Tensor, slice], Te
 
     `reduce` also gets the chunk's place. On a CPU the logits of a chunk stay in its cache.
     """
-    size = chunk_of(states)
+    size = compute_chunk(states)
     chunks = [slice(start, start + size) for start in range(0, max(len(states), 1), size)]
-    return torch.cat([reduce(logits_of(decoder, states[chunk]), chunk) for chunk in chunks])
+    return torch.cat([reduce(compute_logits(decoder, states[chunk]), chunk) for chunk in chunks])
 
 
 @torch.inference_mode()
@@ -147,13 +147,13 @@ def greedy(
             if not len(stay):
                 break
             rows, made, piece, limits, done = rows[stay], made[stay], piece[stay], limits[stay], done[stay]
-            encoded = selected(encoded, stay)
+            encoded = select_encoded(encoded, stay)
             cache.keep(stay)
         elif bool(done.all()):
             break
         logits = _step(decoder, piece, table, encoded, cache)  # (B, V)
         done = done | (made >= limits)
-        piece = allowed(logits, made, marks).argmax(-1).masked_fill(done, marks.end)
+        piece = forbid_pieces(logits, made, marks).argmax(-1).masked_fill(done, marks.end)
         done = done | (piece == marks.end)
         output[rows, made.clamp(max=longest - 1)] = piece
         made = made + 1
@@ -175,12 +175,12 @@ def mismatches(
         guess: The guess.
         limits: As in `greedy`.
         marks: As in `greedy`.
-        candidates: Those of a similar model at the positions of `counted`, which most often save the logits.
+        candidates: Those of a similar model at the positions of `verify_guess`, which most often save the logits.
 
     Returns:
         The rows that differ (N,), the first position that differs of each (N,), and the best piece there (N,).
     """
-    row, place = counted(guess, limits, marks).nonzero(as_tuple=True)
+    row, place = verify_guess(guess, limits, marks).nonzero(as_tuple=True)
     own = states.transpose(0, 1)[row, place]  # (N, width)
     best = guess.clone()
     best[row, place] = candidates.best(own) if candidates else best_pieces(model.decoder, own, place, marks)
@@ -190,7 +190,7 @@ def mismatches(
     return rows, first, best[rows, first]
 
 
-def counted(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
+def verify_guess(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
     """Return at which positions of a guess `greedy` would choose a piece, (B, T): at the limit it always ends."""
     places = torch.arange(guess.shape[1], device=guess.device)
     lengths = (guess == marks.end).int().argmax(1)  # without the end mark
@@ -199,10 +199,10 @@ def counted(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
 
 def best_pieces(decoder: Any, states: Tensor, place: Tensor, marks: Marks) -> Tensor:
     """Return the best pieces (N,) after states (N, width) at some places in their translations (N,)."""
-    return by_chunks(decoder, states, lambda logits, chunk: allowed(logits, place[chunk], marks).argmax(-1))
+    return by_chunks(decoder, states, lambda logits, chunk: forbid_pieces(logits, place[chunk], marks).argmax(-1))
 
 
-def allowed(logits: Tensor, place: Tensor, marks: Marks) -> Tensor:
+def forbid_pieces(logits: Tensor, place: Tensor, marks: Marks) -> Tensor:
     """Exclude, in place, forbidden pieces, and the end mark where no piece precedes: logits (B, V), place (B,)."""
     logits[:, marks.forbidden] = -torch.inf
     logits[:, marks.end].masked_fill_(place == 0, -torch.inf)  # as with fairseq, no translation is empty
@@ -214,7 +214,7 @@ def pieces_until_end(row: list[int], end: int) -> list[int]:
     return row[: row.index(end)] if end in row else row
 
 
-def joined(parts: Sequence[Any]) -> dict[str, list[Tensor]]:
+def join_encoded(parts: Sequence[Any]) -> dict[str, list[Tensor]]:
     """Return several batches' outputs of the encoder as one: (S, B, width) with padding on the left (B, S)."""
     longest = max(part["encoder_out"][0].shape[0] for part in parts)
     states, padding = [], []
@@ -226,13 +226,13 @@ def joined(parts: Sequence[Any]) -> dict[str, list[Tensor]]:
     return {"encoder_out": [torch.cat(states, 1)], "encoder_padding_mask": [torch.cat(padding)]}
 
 
-def selected(encoded: Any, rows: Tensor) -> dict[str, list[Tensor]]:
+def select_encoded(encoded: Any, rows: Tensor) -> dict[str, list[Tensor]]:
     """Return the encoder's output for some rows of a batch."""
     padding = [mask[rows] for mask in encoded["encoder_padding_mask"]]
     return {"encoder_out": [encoded["encoder_out"][0][:, rows]], "encoder_padding_mask": padding}
 
 
-def padding_of(encoded: Any) -> Tensor | None:
+def find_padding(encoded: Any) -> Tensor | None:
     """Return which positions of the sources are padding, (B, S); None if none is."""
     found: Tensor = encoded["encoder_padding_mask"][0]
     return found if bool(found.any()) else None
@@ -242,7 +242,7 @@ def _at(output: Tensor, places: Tensor) -> Tensor:
     return output.gather(1, places.clamp(0, output.shape[1] - 1)[:, None]).squeeze(1)
 
 
-def embedded(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
+def embed_pieces(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
     """Return the input of the first layer (T, B, width) for pieces (B, T); `positions` are their embeddings."""
     states = decoder.embed_scale * decoder.embed_tokens(pieces)
     states = states if decoder.project_in_dim is None else decoder.project_in_dim(states)
@@ -276,9 +276,9 @@ def _step(decoder: Any, piece: Tensor, table: Tensor | None, encoded: Any, cache
     """Return the logits (B, V) after one more piece of each sentence, (B,)."""
     # finished sentences that are still in the batch may be longer than any translation
     positions = None if table is None else table[cache.lengths.clamp(max=len(table) - 1)][:, None]  # (B, 1, width)
-    states = embedded(decoder, piece[:, None], positions)
-    source, padding = encoded["encoder_out"][0], padding_of(encoded)
+    states = embed_pieces(decoder, piece[:, None], positions)
+    source, padding = encoded["encoder_out"][0], find_padding(encoded)
     for layer in decoder.layers:
         states = layer(states, source, padding, incremental_state=cache)[0]
     cache.advance()
-    return logits_of(decoder, states[0])
+    return compute_logits(decoder, states[0])

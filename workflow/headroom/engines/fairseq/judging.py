@@ -11,14 +11,14 @@ from numpy import ndarray
 from sacrebleu.metrics import BLEU, CHRF
 
 from headroom.core.interventions import Intervention
-from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
+from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import AGAIN, EvaluationSet, Outcome
 from headroom.engines.fairseq.batches import Batch
 from headroom.engines.fairseq.decoding import encode
 from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.sweeps import Sweep, nats_of
+from headroom.engines.fairseq.sweeps import Sweep, compute_nats
 from headroom.engines.gates import Replacements
 from headroom.experiments.evaluation.settings import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
@@ -148,7 +148,7 @@ class TranslatedSet(EvaluationSet):
         self.sources = pairs.source
         self.references = ReferenceSet(pairs.target)
         self.settings = settings
-        self.weights = resampling_weights(resampled_indices(len(self.sources), resamples))
+        self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
         self._batches: list[Batch] = []
         self._batched_for: TranslationModel | None = None
         self._sweep: tuple[Outcome, Sweep] | None = None
@@ -173,7 +173,7 @@ class TranslatedSet(EvaluationSet):
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
         for batch in self.batches(model):
             encoded = encode(model.model.encoder, batch)
-            batch_nats, batch_tokens = nats_of(model.model.decoder, batch, encoded, model.marks)
+            batch_nats, batch_tokens = compute_nats(model.model.decoder, batch, encoded, model.marks)
             nats[batch.positions] = batch_nats.cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
         return self._outcome(model, pieces, nats, tokens, numpy.zeros((len(pieces), 2)))

@@ -64,7 +64,7 @@ class _SmoothedLoss(torch.autograd.Function):
         return by_features * outer, by_weight * outer, None, None
 
 
-def smoothed_loss(features: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+def smooth_loss(features: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     """Return the summed label-smoothed loss and the summed loss of positions in nats, () each.
 
     Args:
@@ -90,7 +90,7 @@ class ChunkedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
             return plain
         states, _ = model(**sample["net_input"], features_only=True)  # (B, T, D)
         real = sample["target"].ne(self.padding_idx)  # (B, T)
-        loss, nats = smoothed_loss(states[real], output.weight, sample["target"][real], self.eps)
+        loss, nats = smooth_loss(states[real], output.weight, sample["target"][real], self.eps)
         targets = sample["target"].size(0) if self.sentence_avg else sample["ntokens"]
         logged = {
             "loss": loss.data,

@@ -18,11 +18,19 @@ from headroom.engines.fairseq.batches import (
     load_languages,
 )
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
-from headroom.engines.fairseq.decoding import ROWS, Marks, encode, greedy, joined, limits_of, pieces_until_end
+from headroom.engines.fairseq.decoding import (
+    ROWS,
+    Marks,
+    compute_limits,
+    encode,
+    greedy,
+    join_encoded,
+    pieces_until_end,
+)
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, seeded
+from headroom.engines.head_model import HeadModel, seed_torch
 from headroom.engines.maps import MapObserver
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
@@ -71,7 +79,7 @@ class TranslationModel(HeadModel):
         source, target = load_languages(vocabulary)
         configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
         try:
-            with seeded(fresh):
+            with seed_torch(fresh):
                 model = TranslationTask(configuration.task, source.dictionary, target.dictionary).build_model(
                     configuration.model
                 )
@@ -202,8 +210,8 @@ class TranslationModel(HeadModel):
         """Yield the positions in the set and the pieces of greedy translations of batches."""
         output = greedy(
             self.model,
-            encoded=joined([encode(self.model.encoder, batch) for batch in batches]),
-            limits=limits_of(torch.cat([batch.lengths for batch in batches]), settings),
+            encoded=join_encoded([encode(self.model.encoder, batch) for batch in batches]),
+            limits=compute_limits(torch.cat([batch.lengths for batch in batches]), settings),
             marks=self.marks,
             keep_rows=self.gates.by_example,
         )

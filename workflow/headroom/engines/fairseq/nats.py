@@ -23,7 +23,7 @@ class _Nats(torch.autograd.Function):
     def forward(context: Any, features: Tensor, weight: Tensor, bias: Tensor | None, pieces: Tensor) -> Tensor:
         slopes = torch.empty_like(features) if context.needs_input_grad[0] else None
         nats = features.new_empty(len(features))
-        size = chunk_of(features)
+        size = compute_chunk(features)
         for start in range(0, len(features), size):
             place = slice(start, start + size)
             wanted = pieces[place, None]
@@ -54,6 +54,6 @@ def piece_nats(decoder: Any, features: Tensor, pieces: Tensor) -> Tensor:
     return nats
 
 
-def chunk_of(states: Tensor) -> int:
+def compute_chunk(states: Tensor) -> int:
     """Return how many positions' logits are computed at a time, for states (N, width)."""
     return CHUNK if states.device.type == "cpu" else max(len(states), 1)

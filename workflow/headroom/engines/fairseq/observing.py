@@ -14,7 +14,7 @@ from headroom.data.subwords import piece_spans
 from headroom.engines.fairseq.batches import Batch
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.fairseq.sites import attention_maps
-from headroom.engines.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.maps import MapBatch, MapObserver, pad_spans
 
 
 def example_batches(model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
@@ -58,7 +58,7 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
         real=model.real(batch),
         batch_first=False,
         pieces=batch.source,
-        spans=None if spans is None else padded_spans(spans, ordinary["E"][0]),
+        spans=None if spans is None else pad_spans(spans, ordinary["E"][0]),
         show=show,
     )
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from headroom.engines.fairseq.attention import FusedAttention, Source, attend
-from headroom.engines.fairseq.decoding import embedded, padding_of, position_table
+from headroom.engines.fairseq.decoding import embed_pieces, find_padding, position_table
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def begin(decoder: Any, layout: Layout) -> Tensor:
     """Return the input of the decoder's first layer, (1, N, width)."""
     table = position_table(decoder, int(layout.steps.max()) + 1, layout.inputs)
     positions = None if table is None else table[layout.steps][:, None]  # (N, 1, width)
-    return embedded(decoder, layout.inputs[:, None], positions)
+    return embed_pieces(decoder, layout.inputs[:, None], positions)
 
 
 def run(decoder: Any, states: Sequence[Tensor], encoded: Any, packed: Packed) -> list[Tensor]:
     """Continue a pass: from the states (1, N, width) before and after the first layers to those of all layers."""
-    found, padding = list(states), padding_of(encoded)
+    found, padding = list(states), find_padding(encoded)
     for layer in decoder.layers[len(states) - 1 :]:
         found.append(layer(found[-1], encoded["encoder_out"][0], padding, packed)[0])
     return found

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
-from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
+from headroom.data.archives import DamagedArchiveError, check_archive, extract, fetch_archive
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.fairseq.checkpoint import read_data, save_model
 from headroom.engines.fairseq.library import Dictionary, TranslationTask
@@ -58,7 +58,7 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
     except OSError as error:
         raise cannot_write(vocabulary, error) from error
     with tempfile.TemporaryDirectory(dir=vocabulary, prefix=".adopt.") as name:
-        files = _released_files(settings, Path(name), vocabulary / "downloads", mirror)
+        files = _find_released_files(settings, Path(name), vocabulary / "downloads", mirror)
         source, target = (files[name] for name in settings.dictionaries)
         codes = files[settings.codes_file]
         for language in (settings.source_language, settings.target_language):
@@ -71,7 +71,7 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
     return ", ".join(f"{value} {name}" for name, value in about.items())
 
 
-def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
+def _find_released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
     """Return the path of every file of the release by name: in a directory, or extracted into `place`."""
     names = (settings.checkpoint_file, *settings.dictionaries, settings.codes_file)
     directory = Path(settings.path or "")
@@ -84,7 +84,7 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
     if settings.url:
         archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
     elif directory.is_file():
-        archive = checked_archive(directory, settings.sha256)
+        archive = check_archive(directory, settings.sha256)
     else:
         raise HeadroomError(f"key path: no directory or archive {directory} in {Path.cwd()}; correct the path")
     files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
@@ -108,7 +108,7 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
             not match the dictionaries.
     """
     dictionaries = read_dictionary(source), read_dictionary(target)
-    state = _upgraded(_read(released), released)
+    state = _upgrade_state(_read(released), released)
     model = _built(state, dictionaries, released)
     try:
         model.load_state_dict(state["model"])  # splits the projections, too
@@ -150,7 +150,7 @@ def _read(path: Path) -> dict[str, Any]:
     return state
 
 
-def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
+def _upgrade_state(state: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the state in fairseq's current form, with this project's languages and data directory."""
     state = {"args": None, **state}
     try:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.fairseq.attention import fuse
-from headroom.engines.maps import MapObserver, hooked
+from headroom.engines.maps import MapObserver, hook_sites
 from headroom.engines.sites import AttentionSite, EmptyAttention
 
 _TAG = "headroom_site"
@@ -68,7 +68,7 @@ def open_sites(model: nn.Module) -> None:
             setattr(weight, _TAG, live.site)
 
 
-def site_of(parameter: Tensor) -> Site | None:
+def find_site(parameter: Tensor) -> Site | None:
     """Return the site whose query, key or value weight a parameter is; None for any other parameter.
 
     The rows of such a weight are the site's heads, in order and in blocks of equal size.
@@ -88,7 +88,7 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Ite
             if live.kept:
                 attention: Any = live.attention
                 observed.enter_context(attention.with_weights())
-        observed.enter_context(hooked(sites, _ask_for_heads, lambda site: _shown(site, observer)))
+        observed.enter_context(hook_sites(sites, _ask_for_heads, lambda site: _show_maps(site, observer)))
         yield
 
 
@@ -96,7 +96,7 @@ def _ask_for_heads(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[
     return inputs, {**options, "need_head_weights": True}
 
 
-def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], tuple[Tensor, Tensor]]:
+def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], tuple[Tensor, Tensor]]:
     def show(_: nn.Module, __: Any, output: Any) -> tuple[Tensor, Tensor]:
         attended, weights = output  # (T, B, width), (H, B, T, S)
         observer(site, weights.transpose(0, 1))

@@ -25,20 +25,28 @@ from headroom.core.interventions import Intervention
 from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import Batch
 from headroom.engines.fairseq.candidates import Candidates
-from headroom.engines.fairseq.changes import Rows, after, changed_layers, cut_after, ended, joined_rows, sampled
+from headroom.engines.fairseq.changes import (
+    Rows,
+    after,
+    cut_after,
+    end_translations,
+    find_changed_layers,
+    join_rows,
+    sample_rows,
+)
 from headroom.engines.fairseq.decoding import (
     ROWS,
     Marks,
     Prefixes,
-    counted,
+    compute_features,
+    compute_limits,
     decode,
     encode,
-    features_of,
     greedy,
-    limits_of,
     mismatches,
     pieces_until_end,
-    selected,
+    select_encoded,
+    verify_guess,
 )
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.packed import Layout, Packed, begin, run
@@ -134,21 +142,21 @@ class Sweep:
                 summed, counts = self._nats(batch, known.layout, states[-1])
                 rows, worth = self._changed(intervention, batch, known, encoded, states)
             else:
-                summed, counts = nats_of(self._decoder, batch, encoded, self._marks)
+                summed, counts = compute_nats(self._decoder, batch, encoded, self._marks)
                 rows = self._rows(batch, encoded)
             nats[batch.positions], targets[batch.positions] = summed.cpu().numpy(), counts.cpu().numpy()
             waiting.append(rows)
             if resampled or sum(len(rows.positions) for rows in waiting) >= ROWS:
-                self._store(pieces, again, joined_rows(waiting, self._marks.end), keep_rows=resampled)
+                self._store(pieces, again, join_rows(waiting, self._marks.end), keep_rows=resampled)
                 waiting = []
         if any(rows.positions for rows in waiting):
-            self._store(pieces, again, joined_rows(waiting, self._marks.end))
+            self._store(pieces, again, join_rows(waiting, self._marks.end))
         return Result(pieces, nats, targets, again)
 
     def _passes(self) -> Iterator[_Known]:
         stored = 0
         for batch in self._batches:
-            guess = ended(
+            guess = end_translations(
                 [self._translations[position] for position in batch.positions], self._marks.end, self.model.device
             )
             assert batch.previous is not None
@@ -160,7 +168,7 @@ class Sweep:
             yield _Known(guess, layout, plain if stored <= _ROOM else None)
 
     def _counted(self, batch: Batch, guess: Tensor) -> Tensor:
-        return counted(guess, limits_of(batch.lengths, self._settings), self._marks)
+        return verify_guess(guess, compute_limits(batch.lengths, self._settings), self._marks)
 
     def _pass(self, batch: Batch, layout: Layout, own: Tensor) -> _Plain:
         """Run the plain model over a batch; `own` are the positions of the guess that count, (B, T)."""
@@ -173,7 +181,7 @@ class Sweep:
         return _Plain(encoded, states, z, packed, candidates)
 
     def _encoded(self, batch: Batch, known: _Known, intervention: Intervention) -> dict[str, Any]:
-        first, _ = changed_layers(intervention)
+        first, _ = find_changed_layers(intervention)
         if known.plain is None:
             return encode(self._encoder, batch)
         if first is None:
@@ -185,7 +193,7 @@ class Sweep:
         """Return the states (1, N, width) before and after each layer of the decoder under an intervention."""
         if known.plain is None:
             return run(self._decoder, [begin(self._decoder, known.layout)], encoded, Packed(known.layout))
-        encoder, first = changed_layers(intervention)
+        encoder, first = find_changed_layers(intervention)
         same = {("D", first + 1)}
         if encoder is None and not any(head.kind == "D" and head.layer == first + 1 for head in intervention.heads):
             same.add(("A", first + 1))
@@ -204,14 +212,14 @@ class Sweep:
             yield
 
     def _nats(self, batch: Batch, layout: Layout, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the losses of `nats_of` from the states (1, N, width) after the last layer."""
+        """Return the losses of `compute_nats` from the states (1, N, width) after the last layer."""
         assert batch.target is not None
         real = batch.target.ne(self._marks.forbidden[0])  # (B, T)
-        return summed_nats(self._decoder, states[0, layout.reference[:, : real.shape[1]][real]], batch.target, real)
+        return sum_nats(self._decoder, states[0, layout.reference[:, : real.shape[1]][real]], batch.target, real)
 
     def _rows(self, batch: Batch, encoded: dict[str, list[Tensor]]) -> Rows:
         """Return a batch to be decoded from the begin mark on."""
-        limits = limits_of(batch.lengths, self._settings)
+        limits = compute_limits(batch.lengths, self._settings)
         start = Prefixes(
             torch.full_like(limits, self._marks.end)[:, None],
             torch.full_like(limits, -1),
@@ -231,7 +239,7 @@ class Sweep:
 
         `states` are from `_states`.
         """
-        limits = limits_of(batch.lengths, self._settings)
+        limits = compute_limits(batch.lengths, self._settings)
         guess = known.layout.guess[:, : known.guess.shape[1]]  # (B, T)
         wrong, places, best = mismatches(
             self.model.model,
@@ -241,7 +249,7 @@ class Sweep:
             marks=self._marks,
             candidates=known.plain.candidates if known.plain else None,
         )
-        check = sampled(intervention, batch.positions).to(wrong)
+        check = sample_rows(intervention, batch.positions).to(wrong)
         rows = torch.cat([wrong, check])
         lengths = torch.cat([places, torch.full_like(check, -1)])
         further = torch.cat([best, torch.zeros_like(check)])
@@ -251,7 +259,7 @@ class Sweep:
         positions = [batch.positions[row] for row in rows.tolist()]
         total = (known.guess != self._marks.end).sum(1)
         kept = total.sum() - (total[wrong] - places).clamp(min=0).sum()
-        return Rows(positions, selected(encoded, rows), limits[rows], prefixes, checked), bool(
+        return Rows(positions, select_encoded(encoded, rows), limits[rows], prefixes, checked), bool(
             kept >= _WORTH * total.sum()
         )
 
@@ -275,18 +283,18 @@ class Sweep:
                 again[position] = 1.0, float(pieces[position] != row)
 
 
-def nats_of(decoder: Any, batch: Batch, encoded: Any, marks: Marks) -> tuple[Tensor, Tensor]:
+def compute_nats(decoder: Any, batch: Batch, encoded: Any, marks: Marks) -> tuple[Tensor, Tensor]:
     """Return the summed negative log-likelihoods of the references in nats and their numbers of pieces, (B,) each."""
     assert batch.previous is not None
     assert batch.target is not None
     states = decode(decoder, batch.previous, encoded)[-1]  # (T, B, width)
     real = batch.target.ne(marks.forbidden[0])  # padding
-    return summed_nats(decoder, states.transpose(0, 1)[real], batch.target, real)
+    return sum_nats(decoder, states.transpose(0, 1)[real], batch.target, real)
 
 
-def summed_nats(decoder: Any, states: Tensor, target: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what `nats_of` does for the states (N, width) at the real positions of references (B, T)."""
-    nats = piece_nats(decoder, features_of(decoder, states), target[real])
+def sum_nats(decoder: Any, states: Tensor, target: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what `compute_nats` does for the states (N, width) at the real positions of references (B, T)."""
+    nats = piece_nats(decoder, compute_features(decoder, states), target[real])
     row = real.nonzero(as_tuple=True)[0]
     summed = torch.zeros(len(real), dtype=torch.float64, device=nats.device).index_add_(0, row, nats.double())
     return summed, real.sum(1)

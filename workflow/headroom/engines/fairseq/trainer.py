@@ -37,7 +37,7 @@ RATIO = "repulsion_ratio"
 """Name under which it logs the ratio of repulsion to gradient."""
 
 
-def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
+def shape_model(model: ModelSettings, arm: Arm) -> ModelSettings:
     """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""
     changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
     if arm.heads and model.width % arm.heads:

@@ -18,14 +18,14 @@ from headroom.core.table import signature
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.fairseq.library import VERSION
 from headroom.engines.fairseq.optimizer import AnnealedInverseSqrt
-from headroom.engines.fairseq.sites import site_of
+from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import (
     PLAIN_NORM,
     RATIO,
     build_trainer,
     configuration,
     fairseq_arguments,
-    shaped,
+    shape_model,
 )
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
@@ -88,7 +88,7 @@ class TranslationTraining(Training):
         """The command line of `fairseq-train`; errors as in `fairseq_arguments`."""
         return fairseq_arguments(
             data=self.data,
-            model=shaped(self.model, self.arm),
+            model=shape_model(self.model, self.arm),
             training=self.training,
             seed=self.seed,
             device=self.device,
@@ -226,7 +226,7 @@ def _train_epoch(
     batches = epoch_iterator.next_epoch_itr(shuffle=True)
     groups = iterators.GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
     trainer.begin_epoch(epoch)
-    heads = [weight for weight in trainer.model.parameters() if site_of(weight) is not None]
+    heads = [weight for weight in trainer.model.parameters() if find_site(weight) is not None]
     norms: list[Tensor] = []
     start = time.perf_counter()
     with metrics.aggregate(new_root=True) as meters:

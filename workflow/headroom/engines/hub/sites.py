@@ -14,7 +14,7 @@ from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.engines.hub.self_attentive import HopAttention
-from headroom.engines.maps import MapObserver, hooked
+from headroom.engines.maps import MapObserver, hook_sites
 from headroom.engines.sites import AttentionSite
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
@@ -47,7 +47,7 @@ def writing(path: Path | str) -> Iterator[None]:
         raise cannot_write(path, error) from error
 
 
-def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
+def find_accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
     """Return the inputs of the forward pass; `token_type_ids` only if the model distinguishes two segments."""
     taken = inspect.signature(model.forward).parameters
     kinds = getattr(model.config, "type_vocab_size", None) or 0
@@ -248,7 +248,7 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Abs
     its outputs do not change. Positions of padding are included. Sites without heads are skipped. The model must be
     loaded with `attention="eager"`. Hops attend once per example: their weights are (B, H, 1, T).
     """
-    return hooked(sites, _ask_for_weights, lambda site: _shown(site, observer))
+    return hook_sites(sites, _ask_for_weights, lambda site: _show_maps(site, observer))
 
 
 def _ask_for_weights(module: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -260,7 +260,7 @@ def _ask_for_weights(module: nn.Module, inputs: Any, options: dict[str, Any]) ->
     return given.args, given.kwargs
 
 
-def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], None]:
+def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], None]:
     def show(module: nn.Module, _: Any, output: Any) -> None:
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if not isinstance(weights, Tensor) or weights.dim() != 4:

@@ -36,7 +36,7 @@ def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Se
     """
     if isinstance(settings, DirectoryEncoder):
         return _directory(Path(settings.path), section)
-    return _inside_package(settings) if isinstance(settings, PackageEncoder) else _downloaded(settings, section)
+    return _inside_package(settings) if isinstance(settings, PackageEncoder) else _download_model(settings, section)
 
 
 def _directory(path: Path, section: Section) -> Path:
@@ -66,7 +66,7 @@ def _inside_package(settings: PackageEncoder) -> Path:
     return root / settings.directory
 
 
-def _downloaded(settings: HubEncoder, section: Section) -> Path:
+def _download_model(settings: HubEncoder, section: Section) -> Path:
     name, revision = settings.name, settings.revision
     disable_progress_bars()
     reason = _reason_not_reached(name, revision, section)

@@ -74,8 +74,8 @@ class GradientRewriter:
 
         ratios: list[Tensor] = []
         for (heads, _), systems in stacks.items():
-            gradients = _stacked([[_gradient(weight) for weight in system] for system in systems], heads)
-            particles = _stacked([[weight.detach() for weight in system] for system in systems], heads)
+            gradients = _stack_heads([[_gradient(weight) for weight in system] for system in systems], heads)
+            particles = _stack_heads([[weight.detach() for weight in system] for system in systems], heads)
             arm = _with_alpha(self.arm, heads, systems[0][0].shape[1])
             _write_back(rewritten(gradients, particles, arm, noise, ratios), systems)
         return torch.cat(ratios).mean() if ratios else None
@@ -83,11 +83,11 @@ class GradientRewriter:
 
 def _with_alpha(arm: GradientArm, heads: int, width: int) -> GradientArm:
     if isinstance(arm, RepellingArm) and arm.alpha is None:
-        return arm.model_copy(update={"alpha": matched_alpha(heads, width)})
+        return arm.model_copy(update={"alpha": match_alpha(heads, width)})
     return arm
 
 
-def _stacked(systems: list[list[Tensor]], heads: int) -> Tensor:
+def _stack_heads(systems: list[list[Tensor]], heads: int) -> Tensor:
     """Return tensors (heads * rows, width) of several systems as one, (systems, heads, parameters)."""
     flat = [torch.stack(tensors).view(len(tensors), heads, -1) for tensors in zip(*systems, strict=True)]
     return flat[0] if len(flat) == 1 else torch.cat(flat, dim=-1)
@@ -163,7 +163,7 @@ def svgd(
     al. 2020); the optimizer subtracts it. `push` is the repulsion or its replacement. `ratios` takes the
     `repulsion_ratio` of every system, (systems,).
     """
-    squared = squared_distances(particles)
+    squared = measure_distances(particles)
     width = bandwidth(squared, median)
     weights = kernel(squared, width)
     heads = particles.shape[1]
@@ -192,7 +192,7 @@ def repulsion_only(
     ratios: list[Tensor] | None = None,
 ) -> Tensor:
     """Return svgd with the identity in place of the kernel on the gradient, (systems, heads, parameters)."""
-    squared = squared_distances(particles)
+    squared = measure_distances(particles)
     width = bandwidth(squared, median)
     repelled = repulsion(particles, kernel(squared, width), width)
     if ratios is not None:
@@ -215,7 +215,7 @@ def repulsion_ratio(driving: Tensor, pushed: Tensor, alpha: float) -> Tensor:
     return torch.where(lengths > 0, alpha * pushed.flatten(1).norm(dim=1) / lengths, 0)
 
 
-def matched_alpha(heads: int, width: int) -> float:
+def match_alpha(heads: int, width: int) -> float:
     """Return the alpha at which repulsion is as strong as that of 0.01 at width 512 with 4 heads (An et al., IWSLT).
 
     Strength is `repulsion_ratio`. For a width d, M heads and weights of variance 1 / 2d (fairseq's initialisation) all
@@ -235,10 +235,10 @@ def matched_alpha(heads: int, width: int) -> float:
     of it, two heads with the diagonal in the median two thirds.
     |R| is inversely proportional to the weights: a BERT, initialised with 0.02 for every width, has another ratio.
     """
-    return 0.01 * width / 512 * _pushed_apart(4) / _pushed_apart(heads) if heads > 1 else 0.0
+    return 0.01 * width / 512 * _compute_push(4) / _compute_push(heads) if heads > 1 else 0.0
 
 
-def _pushed_apart(heads: int) -> float:
+def _compute_push(heads: int) -> float:
     """Return the factor of the repulsion's length that depends on the number of heads, from two."""
     return math.sqrt(heads * (heads - 1)) * heads * math.log(heads + 1) / (heads + 1)
 
@@ -274,7 +274,7 @@ def _update(
     return in_random_direction(update, gradients, noise) if isinstance(arm, NoiseArm) else update
 
 
-def squared_distances(particles: Tensor) -> Tensor:
+def measure_distances(particles: Tensor) -> Tensor:
     """Return the squared Euclidean distance of every pair of particles, (systems, heads, heads).
 
     Differences are formed before squaring: equal particles have distance zero instead of rounding errors of norms.

@@ -125,9 +125,9 @@ class HeadDropping:
         for live in self.sites:
             examples = len(real[live.site.kind][0])
             if isinstance(self.arm, HeadMaskArm):
-                drawn = masked_heads(live.site.heads, self.arm.masked, generator)
+                drawn = mask_heads(live.site.heads, self.arm.masked, generator)
             else:
-                drawn = dropped_heads(examples, live.site.heads, self.arm.rate, generator)
+                drawn = drop_heads(examples, live.site.heads, self.arm.rate, generator)
             gates[live.site] = drawn.to(real[live.site.kind][0].device)
         self.gates.set(gates)
         try:
@@ -136,14 +136,14 @@ class HeadDropping:
             self.gates.clear()
 
 
-def masked_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:
+def mask_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:
     """Return a gate (heads,) that is 0 for `masked` random heads, 1 for the others (Sun et al. 2020)."""
     gate = torch.ones(heads)
     gate[torch.randperm(heads, generator=generator)[:masked]] = 0
     return gate
 
 
-def dropped_heads(examples: int, heads: int, rate: float, generator: torch.Generator) -> Tensor:
+def drop_heads(examples: int, heads: int, rate: float, generator: torch.Generator) -> Tensor:
     """Return gates (examples, heads) for DropHead (Zhou et al. 2020, section 3.1).
 
     Each gate is 0 with probability `rate`; the others are scaled so that the gates of an example sum to the number of

@@ -10,7 +10,7 @@ import math
 import numpy
 import pandas
 
-from headroom.claims.evidence import each_run, judged, safe, task_kind
+from headroom.claims.evidence import each_run, safe, select_judged, task_kind
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
@@ -40,7 +40,7 @@ def right_or_wrong(rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows_where(rows, set=main_set(rows)) if len(rows) else rows
 
 
-def changed(
+def find_changed(
     rows: pandas.DataFrame, column: str, correction: str = "none", *, level: float = SCREENING, part: bool = False
 ) -> numpy.ndarray:
     """Return which rows a test calls changed, (rows,).
@@ -71,7 +71,7 @@ def most_unchanged(
     rows: pandas.DataFrame, *, most: float, level: float, margin: float, screening: float
 ) -> Reading | None:
     """Decide whether most heads can be removed one at a time without a significant change."""
-    main = judged(rows)
+    main = select_judged(rows)
     if main.empty:
         return None
     share = unchanged_share(main, level=level, margin=margin)
@@ -93,10 +93,10 @@ def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> E
     loss.
     """
     same = ~(rows["p_holm"] < level).to_numpy()
-    return bounded_share(same, rows, margin)
+    return bound_share(same, rows, margin)
 
 
-def bounded_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
+def bound_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
     """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
 
     The lower bound counts those of them whose interval excludes a loss of more than `margin` of the score, the upper
@@ -115,7 +115,7 @@ def by_other_tests(
     Args:
         rows: One run's rows of a metric that counts right answers; none gives no number.
         screening: Below this p a test calls a row changed.
-        part: As in `changed`.
+        part: As in `find_changed`.
         worse: Count a row as changed only if it lost.
     """
     if rows.empty:
@@ -129,7 +129,7 @@ def by_other_tests(
     lost = (rows["delta"] < 0).to_numpy() | (not worse)
 
     def unchanged(column: str, how: str) -> Estimate:
-        return Estimate(1 - float((changed(rows, column, how, level=screening, part=part) & lost).mean()))
+        return Estimate(1 - float((find_changed(rows, column, how, level=screening, part=part) & lost).mean()))
 
     return [Number(name, unchanged(column, how), "share", limits=(0.0, 1.0)) for name, column, how in asked]
 
@@ -141,7 +141,7 @@ def some_improve(rows: pandas.DataFrame, *, level: float, screening: float, gain
     The number of improving heads lies between that of the confirmed ones and that of the heads whose interval on the
     second set leaves an improvement by `gain` possible.
     """
-    first, test = screened(rows)
+    first, test = screen_effects(rows)
     if first.empty:
         return None
     found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
@@ -161,12 +161,12 @@ def some_improve(rows: pandas.DataFrame, *, level: float, screening: float, gain
     return Reading(tuple(numbers), needs="a larger test set")  # the upper bound is about its size
 
 
-def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+def screen_effects(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
     """Return one run's effects on the set that heads are chosen on, and on that they are judged on.
 
     Both have the same heads in the same order, or no rows if there are not two sets.
     """
-    test = judged(rows)
+    test = select_judged(rows)
     others = rows_where(last_epochs(rows), metric=main_metric(rows))
     others = others[others["set"] != test["set"].iloc[0]] if len(test) else others
     if test.empty or others.empty:

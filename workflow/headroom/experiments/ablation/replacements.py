@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy
 import pandas
 
-from headroom.claims.evidence import by_run, judged
+from headroom.claims.evidence import by_run, select_judged
 from headroom.claims.verdict import mean_over_runs
 from headroom.core import ranks
 from headroom.core.statistics import Estimate
@@ -55,7 +55,7 @@ def pairs(tables: StudyTables) -> Iterator[Pair]:
     if not tables.has("ablation_replaced"):
         return
     for rows in by_run(all_effects(tables), tables):
-        test = str(judged(rows)["set"].iloc[0])
+        test = str(select_judged(rows)["set"].iloc[0])
         wide = rows.pivot_table(index=HEADS, columns=["replacement", "set"], values="delta").dropna()
         kinds = list(dict.fromkeys(rows["replacement"]))
         if test == CHOOSE or any((kind, name) not in wide for kind in kinds for name in (CHOOSE, test)):
@@ -91,7 +91,7 @@ def over_all_runs(tables: StudyTables) -> list[Pair]:
     ]
 
 
-def frame_of(found: Sequence[Pair]) -> pandas.DataFrame:
+def build_frame(found: Sequence[Pair]) -> pandas.DataFrame:
     """Return pairs as rows, the correlation in `spearman`, `spearman_low` and `spearman_high`."""
     ends = ("spearman", "spearman_low", "spearman_high")
     return pandas.DataFrame([one._asdict() | dict(zip(ends, one.correlation)) for one in found]).drop(

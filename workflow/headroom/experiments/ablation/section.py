@@ -5,29 +5,36 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import LEVEL
-from headroom.core.formatting import estimate, fixed, p_value
+from headroom.core.formatting import estimate, format_fixed, p_value
 from headroom.core.heads import Head
-from headroom.experiments.ablation.claims import CORRECTIONS, SCREENING, TESTS, changed, right_or_wrong, screened
-from headroom.experiments.ablation.replacements import ZERO, Pair, frame_of, over_all_runs
+from headroom.experiments.ablation.claims import (
+    CORRECTIONS,
+    SCREENING,
+    TESTS,
+    find_changed,
+    right_or_wrong,
+    screen_effects,
+)
+from headroom.experiments.ablation.replacements import ZERO, Pair, build_frame, over_all_runs
 from headroom.experiments.roles.claims import HEAD
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.curves import limits as curve_limits
 from headroom.figures.effects import HERE, LOOKS, effects, in_percent, main_effects, paper_scale, percent_label
-from headroom.figures.names import folded_runs, run_name, words_of
+from headroom.figures.names import choose_folded_runs, choose_words, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import PUBLISHED, label, lacking, lead, panels_of, views_with
+from headroom.figures.views import PUBLISHED, build_panels, label, lacking, lead, views_with
 from headroom.study.selection import (
     chosen_heads,
-    heads_of,
     in_order,
     main_gradient,
     main_run,
     main_set,
+    parse_heads,
     rows_where,
     with_shares,
 )
@@ -71,7 +78,7 @@ def section(study: StudyTables) -> Section:
     more = [panel for view in views.values() for panel in _more(study, view)]
     folds = [
         Fold("All heads, and the paper’s effects", _spread(study, main), (_table(frame),)),
-        retested(study, views),
+        list_retested(study, views),
         replacements(study, views),
         tests_compared(study, views),
         Fold("Method", text=words("ablation", "method")),
@@ -85,7 +92,7 @@ def section(study: StudyTables) -> Section:
 def effect_marks(rows: pandas.DataFrame, limit: float) -> dict[Head, Mark]:
     """Return atlas marks of ablation effects: a square for a loss, a ring for a gain, framed if significant."""
     made = {}
-    for head, (_, row) in zip(heads_of(rows), rows.iterrows(), strict=True):
+    for head, (_, row) in zip(parse_heads(rows), rows.iterrows(), strict=True):
         change = estimate(row["delta"], row["low"], row["high"], signed=True, most=2)
         text = f"{change}, p {p_value(row['p_holm'])} (Holm)"
         made[head] = Mark(-row["delta"] / limit, text, framed=bool(row["p_holm"] < LEVEL))
@@ -102,7 +109,7 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
     rows = effects(view)
     run, main = main_run(rows, view), main_set(rows)
     far = [(run, name) for name in in_order(rows["set"], ()) if name not in (*NEAR_SETS, main)]
-    others = folded_runs([one for one in view.runs if one != run and one in set(rows["run"])])
+    others = choose_folded_runs([one for one in view.runs if one != run and one in set(rows["run"])])
     made = []
     for name, on in [*far, *((other, main) for other in others)]:
         chosen = rows_where(rows, run=name, set=on)
@@ -113,7 +120,7 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
 def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
     frame = pandas.concat(part for task, rows in main.items() for part in (_ours(rows), _paper(task)))
-    limits = panels.shared_limits(frame, "delta", "low", "high")
+    limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(task))
@@ -122,7 +129,7 @@ def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
 
     names = {"here": "one head", "paper": "paper: mean ± standard deviation"}
     key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in names.items())
-    drawn = panels_of(study, frame, draw)
+    drawn = build_panels(study, frame, draw)
     return Figure("ablation_effects", drawn, *texts("ablation", "spread"), key, frame)
 
 
@@ -145,12 +152,12 @@ def _table(frame: pandas.DataFrame) -> Table:
     return Table("ablation-heads", frame, columns, {"name": "head"})
 
 
-def retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
     """Return the heads that improve most on both sets, of all tasks; None without a second set or such a head."""
     frame = pandas.concat(map(improving, views.values()))
     if frame.empty:
         return None
-    looks, limits = {"heads": HERE}, panels.shared_limits(frame, *(f"delta_{side}" for side in SIDES))
+    looks, limits = {"heads": HERE}, panels.find_shared_limits(frame, *(f"delta_{side}" for side in SIDES))
 
     def draw(task: str, pairs: pandas.DataFrame) -> Markup:
         names = {f"delta_{side}": f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
@@ -160,7 +167,7 @@ def retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | Non
         return panels.lines(long, looks, name, *axes, hue="by", units="name", reference=0.0, limits=limits)
 
     key = (panels.key(HERE, "mean of these heads"),)
-    figure = Figure("retested", panels_of(study, frame, draw), *texts("ablation", "retested"), key)
+    figure = Figure("retested", build_panels(study, frame, draw), *texts("ablation", "retested"), key)
     columns = [*lead(study), "name", "delta_first ~", "p_first", "delta_second ~", "p_second"]
     headings = {"name": "head", **{f"delta_{side}": f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
     return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
@@ -172,7 +179,7 @@ def improving(view: StudyTables) -> pandas.DataFrame:
     Changes there (`delta_first`) and on the set that heads are judged on (`delta_second`) are in % of the score.
     """
     run = main_effects(view)["run"].iloc[0]
-    both = [in_percent(rows) for rows in screened(rows_where(effects(view), run=run))]
+    both = [in_percent(rows) for rows in screen_effects(rows_where(effects(view), run=run))]
     best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
     made = both[0].loc[best, ["task", "run", "name"]]
     for side, rows in zip(SIDES, both, strict=True):
@@ -187,9 +194,9 @@ def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold |
     found = {task: own for task, view in views.items() if (own := over_all_runs(view))}
     if not found:
         return None
-    drawn = pandas.concat(replaced_curves(views[task]) for task in found)
-    figure = _replaced(study, drawn) if len(drawn) else None
-    frame = pandas.concat(frame_of(own).assign(task=task) for task, own in found.items())
+    drawn = pandas.concat(build_replaced_curves(views[task]) for task in found)
+    figure = _draw_replaced(study, drawn) if len(drawn) else None
+    frame = pandas.concat(build_frame(own).assign(task=task) for task, own in found.items())
     columns = [*lead(study), "first", "second", "spearman ~", "ceiling", "heads"]
     headings = {"first": "replacement", "second": "with", "spearman": "Spearman"}
     table = Table("replacements", frame, columns, headings, words("ablation", "replaced_note"))
@@ -202,30 +209,30 @@ def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold |
 def _finding(study: StudyTables, task: str, found: Sequence[Pair]) -> Markup:
     """Return which two replacements rank the heads of a task most differently, compared with noise."""
     one = min(found, key=lambda pair: pair.correlation.value - pair.ceiling)
-    values = {"value": fixed(one.correlation.value), "ceiling": fixed(one.ceiling)}
+    values = {"value": format_fixed(one.correlation.value), "ceiling": format_fixed(one.ceiling)}
     return words("ablation", "replaced_finding", where=label(study, task), first=one.first, second=one.second, **values)
 
 
-def replaced_curves(view: StudyTables) -> pandas.DataFrame:
+def build_replaced_curves(view: StudyTables) -> pandas.DataFrame:
     """Return the curves of one task by its main order, all heads together, for every replacement; of the first run."""
     if not view.has("pruning_replaced"):
         return pandas.DataFrame()
     every = pandas.concat([view.pruning.assign(replacement=ZERO), view.pruning_replaced])
-    rows = rows_where(judged(every), run=main_run(every, view), scope="all", ranking="fixed")
+    rows = rows_where(select_judged(every), run=main_run(every, view), scope="all", ranking="fixed")
     order, normalised = main_gradient(rows)
     return with_shares(rows_where(rows, order=order, normalised=normalised)).assign(task=view.task)[_CURVE]
 
 
-def _replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
+def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     kinds = in_order(frame["replacement"], REPLACED)
     limits = curve_limits(frame)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", words_of(task).kept)
+        axes = panels.REMOVED, ("kept", choose_words(task).kept)
         return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
 
     key = (*(panels.key(REPLACED[kind], kind) for kind in kinds), panels.full_key())
-    return Figure("replaced", panels_of(study, frame, draw), *texts("ablation", "replaced"), key, frame)
+    return Figure("replaced", build_panels(study, frame, draw), *texts("ablation", "replaced"), key, frame)
 
 
 def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
@@ -246,21 +253,21 @@ def _counts(view: StudyTables) -> list[pandas.DataFrame]:
     heads = right_or_wrong(rows_where(view.ablation, run=run))
     if heads.empty:
         return []
-    made = [_counted(heads, view.task, f"one head ({len(heads)})", part=False)]
+    made = [_count_changed(heads, view.task, f"one head ({len(heads)})", part=False)]
     kept = rows_where(view.keep_one, run=run)
     chosen = chosen_heads(kept, "choose")
     sites = right_or_wrong(kept).merge(chosen[HEAD], on=HEAD) if len(chosen) else heads.head(0)
     if len(sites):
-        what = f"all heads of a {words_of(view.task).site} but one ({len(sites)})"
-        made.append(_counted(sites, view.task, what, part=True))
+        what = f"all heads of a {choose_words(view.task).site} but one ({len(sites)})"
+        made.append(_count_changed(sites, view.task, what, part=True))
     return made
 
 
-def _counted(rows: pandas.DataFrame, task: str, removed: str, *, part: bool) -> pandas.DataFrame:
+def _count_changed(rows: pandas.DataFrame, task: str, removed: str, *, part: bool) -> pandas.DataFrame:
     """Return the number of changed rows by test and correction."""
     made = []
     for test, column in TESTS.items():
-        counts = {how: int(changed(rows, column, how, part=part).sum()) for how in CORRECTIONS}
-        lost = int((changed(rows, column, part=part) & (rows["delta"] < 0).to_numpy()).sum())
+        counts = {how: int(find_changed(rows, column, how, part=part).sum()) for how in CORRECTIONS}
+        lost = int((find_changed(rows, column, part=part) & (rows["delta"] < 0).to_numpy()).sum())
         made.append({"task": task, "removed": removed, "test": test, **counts, "worse": lost})
     return pandas.DataFrame(made)

@@ -42,7 +42,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.methods.judging import judges_of
+    from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
     if given.halves and given.replacement != "zero":
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model, kind = engine.load(given.checkpoint), given.replacement
     replacements = replacements_for(kind, engine, model)
-    judges = judges_of(model, sets, given, partial(tried, replacement=kind), "ablation", replacements)
+    judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "ablation", replacements)
     if given.shard:
         return
     table = ABLATION if kind == "zero" else ABLATION_REPLACED
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads)])
 
 
-def tried(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
+def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
     """Return the removal of each head on its own."""
     return [Intervention.without(head, replacement=replacement) for head in all_heads(sites)]
 

@@ -3,14 +3,14 @@
 import pandas
 from markupsafe import Markup
 
-from headroom.core.formatting import MISSING, fixed
+from headroom.core.formatting import MISSING, format_fixed
 from headroom.figures import panels
 from headroom.figures.effects import HERE, LOOKS, effects, in_percent, percent_label
 from headroom.figures.panels import Look, kind_keys
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Section, Table
-from headroom.figures.views import PUBLISHED, lacking, lead, panels_of, views_with
-from headroom.study.selection import heads_of, last_epochs, main_metric, main_run, rows_where
+from headroom.figures.views import PUBLISHED, build_panels, lacking, lead, views_with
+from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
 from headroom.study.tables import StudyTables, TaskKind, kind_of
 
 TITLE = "Agreement across domains"
@@ -28,7 +28,7 @@ def section(study: StudyTables) -> Section:
     both = pandas.concat(on_both(view, rows[task]) for task, view in views.items())
     frame = pandas.concat(rows.values())
     label = "Method and numbers, without the heads of the largest losses"
-    numbers = Fold(label, _dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
+    numbers = Fold(label, _draw_dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
     figure = _scatter(study, both) if len(both) else None
     return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
 
@@ -53,7 +53,7 @@ def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
     found: dict[tuple[str, float], str] = {("pearson", 0.0): pearson, ("spearman", 0.0): spearman}
     found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
     shared = zip((5, 10, 20), common.split(", "), strict=True)
-    return found | {("overlap", k): fixed(float(text.split()[0]) / k) for k, text in shared}
+    return found | {("overlap", k): format_fixed(float(text.split()[0]) / k) for k, text in shared}
 
 
 def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -74,13 +74,13 @@ def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         across, up = (percent_label(task, own[name].iloc[0]) for name in ("set_a", "set_b"))
         axes = ("first", across), ("second", up.removeprefix("change "))
-        return panels.scatter(own, f"agreement-{task}", *axes, named=heads_of(own.sort_values("first").head(NAMED)))
+        return panels.scatter(own, f"agreement-{task}", *axes, named=parse_heads(own.sort_values("first").head(NAMED)))
 
-    drawn, key = panels_of(study, frame, draw), kind_keys(set(frame["kind"]))
+    drawn, key = build_panels(study, frame, draw), kind_keys(set(frame["kind"]))
     return Figure("agreement", drawn, *texts("agreement"), key, frame)
 
 
-def _dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
+def _draw_dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     """Return both correlations against the number of heads left out, and the paper's."""
     frame = pandas.concat(_correlations(own) for _, own in rows.groupby("task", sort=False))
     looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
@@ -92,7 +92,7 @@ def _dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
 
     names = ("Pearson", "Spearman", "Pearson, paper")
     key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
-    return Figure("agreement_dropped", panels_of(study, frame, draw), *texts("agreement", "dropped"), key, frame)
+    return Figure("agreement_dropped", build_panels(study, frame, draw), *texts("agreement", "dropped"), key, frame)
 
 
 def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -6,13 +6,13 @@ An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 import math
 from dataclasses import replace
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import HOLDS, Number, Reading, above
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, estimate_mean
 from headroom.experiments.arms.paired import (
     Pair,
     common_runs,
-    difference_of,
+    compute_difference,
     differences,
     of_main_pair,
     prominence,
@@ -43,24 +43,26 @@ CONTROLS = (SMOOTHING, "scaled", "noise", GROWTH)
 @of_main_pair
 def improves(tables: StudyTables, pair: Pair) -> Reading | None:
     """Decide whether repulsion improves the model."""
-    gain = gain_of(tables, pair)
+    gain = measure_gain(tables, pair)
     if gain is None:
         return None
-    others = [gain_of(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere]
+    others = [
+        measure_gain(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere
+    ]
     return Reading((replace(gain, asked=above(0.0)), *(other for other in others if other)))
 
 
-def gain_of(tables: StudyTables, pair: Pair) -> Number | None:
+def measure_gain(tables: StudyTables, pair: Pair) -> Number | None:
     """Return what an arm gains in score over its baseline."""
     return less(tables, pair.arm, pair.reference)
 
 
 def less(tables: StudyTables, arm: ArmDescription, other: ArmDescription, comparisons: int = 1) -> Number | None:
     """Return the difference in score of two arms as a number of claims; None without a common seed."""
-    found = difference_of(tables, arm.name, other.name, comparisons)
+    found = compute_difference(tables, arm.name, other.name, comparisons)
     if found is None:
         return None
-    rows = judged(tables.evaluation)
+    rows = select_judged(tables.evaluation)
     about = {"arm": arm.name, "other": other.name, "metric": main_metric(rows), "set": main_set(rows)}
     return Number("difference", found, signed=True, about=about)
 
@@ -104,7 +106,7 @@ def first_layers_suffice(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     others = [one.arm for one in repulsive_pairs(tables) if one.arm.is_first and one.reference == pair.reference]
     alike = [arm for arm in others if arm.method == pair.arm.method]
     first = min(alike, key=lambda arm: arm.others != pair.arm.others, default=None)
-    gain, kept = gain_of(tables, pair), less(tables, first, pair.arm) if first else None
+    gain, kept = measure_gain(tables, pair), less(tables, first, pair.arm) if first else None
     if not first or not gain or not kept or not pair.arm.is_everywhere:
         return None
     runs = common_runs(tables, [first.name, pair.arm.name, pair.reference.name])
@@ -122,8 +124,8 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
 
     A control that has more than the share `most` of the gain without repulsion is as good.
     """
-    gain = gain_of(tables, pair)
-    controls = [arm for arm in controls_of(tables, pair) if differences(tables, pair.arm.name, arm.name)]
+    gain = measure_gain(tables, pair)
+    controls = [arm for arm in list_controls(tables, pair) if differences(tables, pair.arm.name, arm.name)]
     over = [one for arm in controls if (one := less(tables, pair.arm, arm, comparisons=len(controls)))]
     if not gain or not over:
         return None
@@ -142,7 +144,7 @@ def _needs(gain: Number, controls: list[ArmDescription]) -> str:
     return NO_GAIN if not has(gain) else f"the control {' and the control '.join(missing)}" if missing else ""
 
 
-def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
+def list_controls(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
     """Return the controls without repulsion at the sites of a repulsive arm, in the same model.
 
     Those that take the length of its update have its alpha.
@@ -153,11 +155,11 @@ def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
 
 def likeness_less(tables: StudyTables, arm: ArmDescription, other: ArmDescription) -> Number | None:
     """Return how much more alike heads of an arm are than of another, as a number of claims."""
-    found = measured_less(tables, LIKENESS, arm, other)
+    found = compare_likeness(tables, LIKENESS, arm, other)
     return Number("likeness", found, signed=True, about={"arm": arm.name, "other": other.name}) if found else None
 
 
-def measured_less(tables: StudyTables, measure: str, arm: ArmDescription, other: ArmDescription) -> Estimate | None:
+def compare_likeness(tables: StudyTables, measure: str, arm: ArmDescription, other: ArmDescription) -> Estimate | None:
     """Return the difference of two arms in a measure of likeness, paired by seed; None without a common seed.
 
     It is the mean over sites, at the last epoch.
@@ -165,4 +167,4 @@ def measured_less(tables: StudyTables, measure: str, arm: ArmDescription, other:
     every = last_epochs(rows_where(tables.diversity, measure=measure))
     means = [arm_rows(every, one.name).groupby("run")["value"].mean().rename(index=seed_of) for one in (arm, other)]
     paired = (means[0] - means[1]).dropna()
-    return mean_of(paired.to_numpy()) if len(paired) else None
+    return estimate_mean(paired.to_numpy()) if len(paired) else None

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pandas
 
 from headroom.claims.verdict import Number, Reading, Unit, below
-from headroom.core.statistics import Estimate, mean_of, median_of
-from headroom.experiments.arms.claims import GROWTH, LIKENESS, controls_of, likeness_less, measured_less
-from headroom.experiments.arms.paired import Pair, compared, of_main_pair, repulsive_pairs
+from headroom.core.statistics import Estimate, estimate_mean, find_median
+from headroom.experiments.arms.claims import GROWTH, LIKENESS, compare_likeness, likeness_less, list_controls
+from headroom.experiments.arms.paired import Pair, of_main_pair, read_compared, repulsive_pairs
 from headroom.study.arms import ArmDescription
 from headroom.study.selection import arm_rows, last_epochs, rows_where
 from headroom.study.tables import StudyTables
@@ -23,19 +23,19 @@ def more_diverse(tables: StudyTables, pair: Pair, *, margin: float) -> Reading |
     fall = likeness_less(tables, pair.arm, pair.reference)
     if fall is None:
         return None
-    asked = below(0.0, refuted=-margin * likeness_of(tables, pair.reference.name))
+    asked = below(0.0, refuted=-margin * compare_likeness_of(tables, pair.reference.name))
     return Reading((replace(fall, asked=asked), *_beside(tables, pair)))
 
 
 def _beside(tables: StudyTables, pair: Pair) -> Iterator[Number]:
     """Yield what does not decide: other numbers of heads, the arm growth, other measures, the change by training."""
-    grown = [(pair.arm, arm) for arm in controls_of(tables, pair) if arm.method == GROWTH]
+    grown = [(pair.arm, arm) for arm in list_controls(tables, pair) if arm.method == GROWTH]
     for arm, other in (*_other_heads(tables, pair), *grown):
         found = likeness_less(tables, arm, other)
         if found:
             yield found
     for measure in ("z_cosine", "particle_cosine"):
-        cosine = measured_less(tables, measure, pair.arm, pair.reference)
+        cosine = compare_likeness(tables, measure, pair.arm, pair.reference)
         if cosine:
             yield Number(measure, cosine, signed=True)
     change = change_over_epochs(tables, pair.reference.name)
@@ -53,7 +53,7 @@ def _other_heads(tables: StudyTables, pair: Pair) -> list[tuple[ArmDescription, 
     return [(one.arm, one.reference) for one in others if one.arm.heads != pair.arm.heads]
 
 
-def likeness_of(tables: StudyTables, arm: str) -> float:
+def compare_likeness_of(tables: StudyTables, arm: str) -> float:
     """Return how alike the heads of an arm are at the last epoch, the mean over seeds of means over sites."""
     rows = last_epochs(rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS))
     return float(rows.groupby("run")["value"].mean().mean())
@@ -63,7 +63,7 @@ def change_over_epochs(tables: StudyTables, arm: str, measure: str = LIKENESS) -
     """Return how a measure, averaged over sites, changes from an arm's first epoch to its last, over seeds."""
     rows = rows_where(arm_rows(tables.diversity, arm), measure=measure)
     changes = [_change(run) for _, run in rows.groupby("run")]
-    return mean_of(changes) if changes else None
+    return estimate_mean(changes) if changes else None
 
 
 def _change(run: pandas.DataFrame) -> float:
@@ -94,7 +94,7 @@ def prunability(tables: StudyTables, pair: Pair) -> dict[str, Estimate]:
     Gini coefficient of importance.
     """
     names = pair.arm.name, pair.reference.name
-    found = {name: compared(tables, f"{statistic}_difference", *names) for name, statistic in _STATISTICS.items()}
+    found = {name: read_compared(tables, f"{statistic}_difference", *names) for name, statistic in _STATISTICS.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 
@@ -105,7 +105,7 @@ def costs_nothing(tables: StudyTables, pair: Pair, *, negligible: float) -> Read
     if found.empty:
         return None
     about = {"arm": pair.arm.name, "other": pair.reference.name}
-    return Reading((Number("ratio", median_of(found.to_numpy()), about=about, asked=below(negligible)),))
+    return Reading((Number("ratio", find_median(found.to_numpy()), about=about, asked=below(negligible)),))
 
 
 def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":

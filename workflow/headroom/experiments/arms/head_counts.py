@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pandas
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import Number, Reading, below
-from headroom.core.statistics import mean_of
-from headroom.experiments.arms.paired import common_runs, difference_of, differences, scores_by_seed
+from headroom.core.statistics import estimate_mean
+from headroom.experiments.arms.paired import common_runs, compute_difference, differences, scores_by_seed
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import last_epochs, main_metric, main_set
 from headroom.study.tables import StudyTables, arm_of
@@ -53,7 +53,7 @@ def by_number(tables: StudyTables) -> pandas.DataFrame:
     """Return the mean score over seeds by training method and number of heads: way, heads, arm, value, low, high."""
     scores = scores_by_seed(tables)
     return pandas.DataFrame(
-        {"way": sweep.first.name, "heads": number, "arm": arm, **mean_of(scores[arm].to_numpy())._asdict()}
+        {"way": sweep.first.name, "heads": number, "arm": arm, **estimate_mean(scores[arm].to_numpy())._asdict()}
         for sweep in sweeps(tables)
         for number, arm in sweep.arms.items()
     )
@@ -71,9 +71,9 @@ def read_sweep(tables: StudyTables, sweep: Sweep) -> Reading | None:
     if not paired:
         return None
     best = max(paired, key=lambda number: float(scores[sweep.arms[number]].mean()))
-    found = difference_of(tables, sweep.arms[largest], sweep.arms[best], comparisons=len(paired))
+    found = compute_difference(tables, sweep.arms[largest], sweep.arms[best], comparisons=len(paired))
     assert found is not None
-    width, rows = sweep.first.width, judged(tables.evaluation)
+    width, rows = sweep.first.width, select_judged(tables.evaluation)
     about = {"largest": _heads(largest, width), "best": _heads(best, width), "metric": main_metric(rows)}
     number = Number("largest_less_best", found, signed=True, about=about | {"set": main_set(rows)}, asked=below(0.0))
     runs = common_runs(tables, [sweep.arms[count] for count in (*paired, largest)])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas
 
-from headroom.core.statistics import Estimate, mean_of, median_of
+from headroom.core.statistics import Estimate, estimate_mean, find_median
 from headroom.experiments.arms.effects import ratios
-from headroom.experiments.arms.paired import baseline_of
+from headroom.experiments.arms.paired import find_baseline
 from headroom.experiments.arms.quantities import gini
 from headroom.experiments.arms.tables import main_scores
 from headroom.study.arms import BASELINE
@@ -28,12 +28,12 @@ def opponents(tables: StudyTables) -> dict[str, str]:
     found = {}
     for arm in every:
         first = next((other for other in every if other.method == BASELINE), every[0])
-        own = baseline_of(arm, every) or first
+        own = find_baseline(arm, every) or first
         found[arm.name] = first.name if own == arm else own.name
     return {arm: other for arm, other in found.items() if other != arm}
 
 
-def compared_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
+def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
     """Return a row per arm: its mean, and by how much it exceeds that of its opponent, paired by seed.
 
     Columns are arm, seeds, value, low, high, other, delta, delta_low, delta_high; the last four are empty or NaN for
@@ -44,8 +44,8 @@ def compared_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
     for arm in (arm for arm in tables.arm_names if arm in values):
         own, other = values[arm].dropna(), against.get(arm, "")
         paired = (own - values[other]).dropna() if other in values else own.iloc[:0]
-        mean = mean_of(own.to_numpy(dtype=float)) if len(own) else Estimate(math.nan)
-        less = mean_of(paired.to_numpy(dtype=float)) if len(paired) else Estimate(math.nan)
+        mean = estimate_mean(own.to_numpy(dtype=float)) if len(own) else Estimate(math.nan)
+        less = estimate_mean(paired.to_numpy(dtype=float)) if len(paired) else Estimate(math.nan)
         seeds = " ".join(str(seed) for seed in sorted(own.index))
         changed = {"other": other if len(paired) else "", "delta": less.value, "delta_low": less.low}
         records.append({"arm": arm, "seeds": seeds, **mean._asdict(), **changed, "delta_high": less.high})
@@ -122,7 +122,7 @@ def update_times(tables: StudyTables) -> pandas.DataFrame:
     for arm, other in opponents(tables).items():
         rounds = ratios(tables, arm, other)
         if len(rounds):
-            value, low, high = median_of(rounds.to_numpy())
+            value, low, high = find_median(rounds.to_numpy())
             records.append(
                 {"arm": arm, "other": other, "rounds": len(rounds), "ratio": value, "low": low, "high": high}
             )

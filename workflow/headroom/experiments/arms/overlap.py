@@ -51,12 +51,12 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the score tables of all runs and write the overlap table."""
     given = build_parser().parse_args(arguments)
-    runs = ranked_runs(read_runs(given.scores, SCORES), main_criteria(given.main))
+    runs = rank_runs(read_runs(given.scores, SCORES), main_criteria(given.main))
     rows = [{"study": given.study} | row for pair in pairs(runs) for row in overlap_rows(*pair)]
     OVERLAP.write(given.output, rows)
 
 
-def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:
+def rank_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:
     """Return the heads of every run by their importance at its last epoch, in the order of the table's runs."""
     chosen = main_scores(scores, scores["task"].map(mains))
     found = []

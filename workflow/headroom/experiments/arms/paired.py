@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pandas
 
-from headroom.claims.evidence import as_rule, estimate_in, judged
+from headroom.claims.evidence import as_rule, estimate_in, select_judged
 from headroom.claims.verdict import Reading, Rule
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import main_metric, main_set, rows_where
 from headroom.study.tables import StudyTables, arm_of, seed_of
@@ -59,11 +59,11 @@ def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
 def repulsive_pairs(tables: StudyTables) -> list[Pair]:
     """Return every repulsive arm with the baseline of the same shape; those without one are left out."""
     repulsive = [arm for arm in tables.described_arms if arm.is_repulsive]
-    found = [(arm, baseline_of(arm, tables.described_arms)) for arm in repulsive]
+    found = [(arm, find_baseline(arm, tables.described_arms)) for arm in repulsive]
     return [Pair(arm, reference) for arm, reference in found if reference is not None]
 
 
-def baseline_of(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescription | None:
+def find_baseline(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescription | None:
     """Return the first baseline with the heads and the dropout of an arm."""
     return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
 
@@ -77,7 +77,7 @@ def common_runs(tables: StudyTables, arms: Collection[str]) -> tuple[str, ...]:
 
 def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
     """Return the main metric of every run on the set that runs are judged on, by arm, indexed by seed."""
-    rows = judged(tables.evaluation)
+    rows = select_judged(tables.evaluation)
     return {
         str(arm): pandas.Series(own["value"].to_numpy(dtype=float), index=own["run"].map(seed_of))
         for arm, own in rows.groupby(rows["run"].map(arm_of), sort=False)
@@ -93,10 +93,10 @@ def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
     return [float(value) for value in paired.sort_index()]
 
 
-def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
+def compute_difference(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
     """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
     found = differences(tables, arm, other)
-    return mean_of(found, comparisons) if found else None
+    return estimate_mean(found, comparisons) if found else None
 
 
 class ChosenAlpha(NamedTuple):
@@ -122,7 +122,7 @@ def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
             alike.setdefault((arm.method, arm.sites, arm.shape, *others), []).append(arm)
     several = [tuple(arms) for arms in alike.values() if len(arms) > 1]
     best = [max(arms, key=lambda arm: scores[arm.name]) for arms in several]
-    baselines = [baseline_of(arm, tables.described_arms) for arm in best]
+    baselines = [find_baseline(arm, tables.described_arms) for arm in best]
     return [
         ChosenAlpha(arms, float(arm.alpha), Pair(arm, reference))
         for arms, arm, reference in zip(several, best, baselines)
@@ -137,7 +137,7 @@ def scores_on_check(tables: StudyTables) -> dict[str, float]:
     return dict(zip(means["arm"], means["value"], strict=True))
 
 
-def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
+def read_compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
     """Return a number of the table `arms`: of an arm, or its difference from a reference.
 
     Of statistics about a metric it is that of the main metric and set; None if the table lacks it.

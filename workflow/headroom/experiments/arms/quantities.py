@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy import ndarray
 
-from headroom.core.curves import MARGINS, MEASURABLE, area, removable, share_kept
+from headroom.core.curves import MARGINS, MEASURABLE, area, compute_share_kept, removable
 from headroom.core.statistics import LOWER_IS_BETTER
 from headroom.experiments.arms.tables import by_arm, groups, joint_signature, last_epoch, main_scores
 from headroom.experiments.diversity.table import DIVERSITY
@@ -55,7 +55,7 @@ def _shares(scores: ndarray) -> ndarray:
     return positive / total if total > 0 else numpy.full(len(positive), numpy.nan)
 
 
-def shares_of(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
+def compute_shares(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
     """Return the shares of heads removed and of the score kept along one curve, (points,) each.
 
     The share is NaN if the full score is not `MEASURABLE` above chance.
@@ -63,19 +63,19 @@ def shares_of(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
     points = curve.sort_values("heads_removed")
     removed = (points["heads_removed"] / points["heads_total"]).to_numpy(dtype=float)
     value, full, chance = (points[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
-    kept = share_kept(value, full, chance[0])
+    kept = compute_share_kept(value, full, chance[0])
     return removed, numpy.where((full - chance >= MEASURABLE).all(), kept, numpy.nan)
 
 
 def curve_area(curve: pandas.DataFrame) -> float:
     """Return the area under one curve; see `core.curves.area`."""
-    return float(area(*shares_of(curve)))
+    return float(area(*compute_shares(curve)))
 
 
 def removable_share(curve: pandas.DataFrame) -> float:
     """Return the share of heads that can be removed along one curve without a noticeable loss; see `core.curves`."""
     kind = "translation" if (curve["task"] == "translation").all() else "classification"
-    removed, kept = shares_of(curve)
+    removed, kept = compute_shares(curve)
     return float(removable(removed, kept[None], MARGINS[kind])[0])
 
 

@@ -6,14 +6,14 @@ import pandas
 
 from headroom.claims.entries import all_claims
 from headroom.claims.words import in_words
-from headroom.core.formatting import fixed
+from headroom.core.formatting import format_fixed
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms import section as arms
-from headroom.experiments.arms.claims import LIKENESS, gain_of
+from headroom.experiments.arms.claims import LIKENESS, measure_gain
 from headroom.experiments.arms.head_counts import heads_per_site
 from headroom.experiments.arms.paired import chosen_alphas, main_pair, scores_by_seed
 from headroom.experiments.arms.quantities import curve_area, removable_share
-from headroom.experiments.arms.section import Comparison, compared, numbers_table, together
+from headroom.experiments.arms.section import Comparison, compare_quantities, numbers_table, together
 from headroom.figures import palette, panels
 from headroom.figures.names import method_words
 from headroom.figures.prose import texts, words
@@ -52,7 +52,7 @@ def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
     """Yield, for arms that differ in nothing but alpha, the alpha that was chosen on `check`, and its gain on test."""
     for view in views:
         for one in chosen_alphas(view):
-            gain = gain_of(view, one.pair)
+            gain = measure_gain(view, one.pair)
             found = str(in_words(all_claims()["R2"], gain, view.task)) if gain else ""
             arm = one.pair.arm.name
             yield words("arms", "weight", values=one.values, alpha=one.alpha, arm=arm, gain=found)
@@ -66,7 +66,11 @@ def _kernels(views: Sequence[StudyTables]) -> Iterator[str]:
         mean, spread = (rows_where(rows, measure=name)["value"].mean() for name in ("kernel_mean", "kernel_sd"))
         heads = heads_per_site(view).get(pair.arm.name, 0) if pair else 0
         if pair and heads > 1 and len(rows):
-            told = {"mean": fixed(mean, 3), "spread": fixed(spread, 3), "even": fixed(1 / (heads + 1), 3)}
+            told = {
+                "mean": format_fixed(mean, 3),
+                "spread": format_fixed(spread, 3),
+                "even": format_fixed(1 / (heads + 1), 3),
+            }
             yield words("arms", "kernel", arm=pair.arm.name, heads=heads, **told)
 
 
@@ -79,7 +83,7 @@ def _quantities(view: StudyTables) -> pandas.DataFrame:
         "removable share of heads (%)": arm_numbers.of_curves(view, removable_share, factor=100),
         "unevenness of importance (Gini)": arm_numbers.unevenness(view),
     }
-    return compared(view, values)
+    return compare_quantities(view, values)
 
 
 def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:
@@ -96,7 +100,7 @@ def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:
             axis = rows["axis"].iloc[0]
             name, across = f"repulsion-{str(quantity).split()[0]}-{view.task}", ("delta", axis)
             shown = [arm for arm in view.arm_names if arm in set(own["arm"])]
-            limits = panels.shared_limits(rows_where(drawn, axis=axis), "delta", "low", "high")
+            limits = panels.find_shared_limits(rows_where(drawn, axis=axis), "delta", "low", "high")
             marks = {"row": "arm", "hue": "arm", "hollow": "open"}
             picture = panels.dots(rows, comparison.looks, name, across, **marks, reference=0, rows=shown, limits=limits)
             made.append(Panel(picture, comparison.label(view, str(quantity)), task=view.task))

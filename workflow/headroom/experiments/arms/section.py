@@ -13,11 +13,11 @@ from headroom.experiments.arms.head_counts import by_number
 from headroom.experiments.arms.numbers import SAME_SEED, BySeed
 from headroom.experiments.arms.paired import main_pair
 from headroom.figures import palette, panels
-from headroom.figures.names import points_on, words_of
+from headroom.figures.names import choose_words, points_on
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
-from headroom.figures.views import label, panels_of
+from headroom.figures.views import build_panels, label
 from headroom.study.selection import last_arm_curves, last_epochs, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
@@ -102,9 +102,9 @@ class Comparison:
         draw: Callable[[StudyTables, pandas.DataFrame], Markup],
         title: Callable[[pandas.DataFrame], str] = lambda _: "",
     ) -> tuple[Panel, ...]:
-        """A panel per task with rows, as `panels_of` makes them."""
+        """A panel per task with rows, as `build_panels` makes them."""
         views = {view.task: view for view in self.views}
-        return panels_of(self.study, frame, lambda task, own: draw(views[task], own), title)
+        return build_panels(self.study, frame, lambda task, own: draw(views[task], own), title)
 
     def how(self, name: str) -> str:
         """How to read a figure of lines, and which arms have none."""
@@ -118,10 +118,10 @@ def together(views: Iterable[StudyTables], frame: Callable[[StudyTables], pandas
     return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
 
 
-def compared(view: StudyTables, values: Mapping[str, BySeed]) -> pandas.DataFrame:
+def compare_quantities(view: StudyTables, values: Mapping[str, BySeed]) -> pandas.DataFrame:
     """Return the rows of `compared_by_arm` of several quantities, with the columns `quantity` and `unit`."""
     found = [
-        arm_numbers.compared_by_arm(view, own).assign(quantity=name, unit=points_on(view) if name == "score" else "")
+        arm_numbers.compare_by_arm(view, own).assign(quantity=name, unit=points_on(view) if name == "score" else "")
         for name, own in values.items()
         if own
     ]
@@ -157,9 +157,9 @@ def _pruning(comparison: Comparison) -> Fold | None:
     frame["arm"] = frame["run"].map(arm_of)
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", words_of(view.task).kept.replace("full model", "own full model"))
+        axes = panels.REMOVED, ("kept", choose_words(view.task).kept.replace("full model", "own full model"))
         name, looks = f"arm-pruning-{view.task}", comparison.lines(view)
-        return panels.lines(own, looks, name, *axes, hue="arm", limits=panels.shared_limits(frame, "kept"))
+        return panels.lines(own, looks, name, *axes, hue="arm", limits=panels.find_shared_limits(frame, "kept"))
 
     made = comparison.panels(frame, draw, lambda own: f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}")
     rows = frame[["task", "run", "arm", "share", "kept"]]
@@ -175,14 +175,16 @@ def _likeness(comparison: Comparison) -> Fold | None:
     titles = {measure: title for measure, (title, _) in DRAWN.items()}
     axes = {measure: f"{axis} between heads" for measure, (_, axis) in DRAWN.items()}
     figure = _by_epoch("head_diversity", frame, comparison, titles, axes, "likeness")
-    numbers = together(comparison.views, lambda view: compared(view, _measures(last_epochs(view.diversity), LIKENESS)))
+    numbers = together(
+        comparison.views, lambda view: compare_quantities(view, _measures(last_epochs(view.diversity), LIKENESS))
+    )
     return Fold("likeness of heads over the epochs", figure, (numbers_table("head-diversity", numbers, comparison),))
 
 
 def _weights(comparison: Comparison) -> Fold | None:
     """Return how the weights of heads grow, their gradients, how far they move, and what an update costs."""
     frame = together(comparison.views, lambda view: _over_epochs(view.particles, ["norm"]))
-    numbers = together(comparison.views, lambda view: compared(view, _updates(view)))
+    numbers = together(comparison.views, lambda view: compare_quantities(view, _updates(view)))
     tables = [numbers_table("arm-weights", numbers, comparison, "updates")] if len(numbers) else []
     times = together(comparison.views, arm_numbers.update_times)
     if len(times):
@@ -230,7 +232,7 @@ def _by_epoch(
             own = rows_where(frame, task=view.task, measure=measure)
             if own.empty:
                 continue
-            limits = panels.shared_limits(rows_where(frame, measure=measure), "value")
+            limits = panels.find_shared_limits(rows_where(frame, measure=measure), "value")
             place, up = f"{measure.replace('_', '-')}-{view.task}", ("value", axes[measure])
             drawing = panels.lines(own, comparison.lines(view), place, panels.EPOCH, up, hue="arm", limits=limits)
             made.append(Panel(drawing, comparison.label(view, title), task=view.task))

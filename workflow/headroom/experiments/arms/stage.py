@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from headroom.core.command import stage_parser
-from headroom.core.statistics import mean_of, mean_p
+from headroom.core.statistics import estimate_mean, mean_p
 from headroom.core.table import signature
 from headroom.experiments.arms.quantities import INPUTS, Replicates, all_quantities
 from headroom.experiments.arms.table import ARMS
@@ -79,7 +79,7 @@ def _row(
     *,
     within: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    mean, low, high = mean_of(values.to_numpy(dtype=numpy.float64))
+    mean, low, high = estimate_mean(values.to_numpy(dtype=numpy.float64))
     source = "t-seeds" if len(values) > 1 else "none"
     if within is not None and len(values) == 1:
         (low, high), source = within, "bootstrap-sentences"

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from headroom.core.command import epoch_of
+from headroom.core.command import read_epoch
 from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.command import given_engine, model_parser
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for role in chosen:
             for place, sentence in enumerate(sentences):
                 maps.append(entry(role, place + 1, sentence, found[role[0], place]))
-    content = {"run": given.run, "epoch": epoch_of(given.checkpoint), "maps": maps}
+    content = {"run": given.run, "epoch": read_epoch(given.checkpoint), "maps": maps}
     write_lines(given.output, [json.dumps(content, ensure_ascii=False)])
     logger.info("wrote %d maps of %d roles", len(maps), len(chosen))
 

@@ -9,9 +9,9 @@ import pandas
 
 from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.verdict import Condition, Number, Reading, above, below, exactly
-from headroom.core.statistics import Estimate, counted_share, jackknifed
+from headroom.core.statistics import Estimate, estimate_share, jackknife
 from headroom.experiments.relevance.claims import over_uniform
-from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
+from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, select_held
 from headroom.study.selection import last_epochs, rows_where
 from headroom.study.tables import StudyTables
 
@@ -47,7 +47,7 @@ def to_neighbours(rows: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFr
     offsets = rows_where(rows, measure="offset")
     offsets = offsets[offsets["target"].isin(NEIGHBOURS)].sort_values("value", ascending=False, kind="stable")
     offsets = offsets.drop_duplicates(HEAD)
-    exact = [counted_share(value, count) for value, count in zip(offsets["value"], offsets["count"])]
+    exact = [estimate_share(value, count) for value, count in zip(offsets["value"], offsets["count"])]
     shares = pandas.DataFrame(exact, columns=list(ENDS), index=offsets.index)
     confidence = rows_where(rows, measure="confidence")[[*HEAD, *ENDS]]
     return offsets[HEAD].join(shares).merge(confidence, on=HEAD, suffixes=("_share", ""))
@@ -110,7 +110,7 @@ def rare_words(rows: pandas.DataFrame, relevance: pandas.DataFrame, *, excess: f
     if len(untrained):
         numbers.append(_points("beyond_untrained", found.less(_beyond_chance(untrained)), above(0.0)))
     numbers.append(Number("best", estimate_in(heads), "share"))
-    rank = rank_of(int(heads["head"].iloc[0]), over_uniform(relevance))
+    rank = compute_rank(int(heads["head"].iloc[0]), over_uniform(relevance))
     if rank == rank:
         numbers.append(Number("rank", Estimate(rank), "count"))
     return Reading(tuple(numbers))
@@ -129,7 +129,7 @@ def _beyond_chance(heads: pandas.DataFrame) -> Estimate:
     return estimate_in(heads).plus(-float(heads["baseline"].iloc[0]))
 
 
-def rank_of(head: int, relevance: pandas.DataFrame) -> float:
+def compute_rank(head: int, relevance: pandas.DataFrame) -> float:
     """Return the rank of a head of the first encoder layer by relevance, 1 for the highest; NaN without any."""
     first = rows_where(relevance, kind="E", layer=1)
     own = rows_where(first, head=head)["value"]
@@ -152,8 +152,8 @@ def models_agree(tables: StudyTables, *, alike: float, margin: float) -> list[Re
     found = [functions_by_half(tables, run, margin) for run in runs]
     if math.isnan(agreement(found)):
         return [Reading((models,), runs=runs)]
-    whole = jackknifed(agreement(found), [agreement([*found[:one], *found[one + 1 :]]) for one in range(len(found))])
-    in_all = set.intersection(*(functions(held(rows_where(tables.roles, run=run))) for run in runs))
+    whole = jackknife(agreement(found), [agreement([*found[:one], *found[one + 1 :]]) for one in range(len(found))])
+    in_all = set.intersection(*(functions(select_held(rows_where(tables.roles, run=run))) for run in runs))
     numbers = (
         Number("agreement", whole, "share", asked=above(alike), limits=(0.0, math.inf)),
         Number("common", Estimate(between(found)), "share"),
@@ -173,7 +173,7 @@ def functions_by_half(tables: StudyTables, run: str, margin: float) -> Halves:
 
     Relations are found on each half; positions and rare words, for which there are many more pieces, on all sentences.
     """
-    others = {target for target in functions(held(rows_where(tables.roles, run=run))) if ":" not in target}
+    others = {target for target in functions(select_held(rows_where(tables.roles, run=run))) if ":" not in target}
     rows = rows_where(last_epochs(rows_where(tables.attention_stats, run=run)), model=TRAINED, trees="gold")
     rows = rows_where(rows, measure="relation")
     rows = rows[(rows["value"] - rows["baseline"] > margin) & (rows["low"] > 0)]

@@ -8,7 +8,16 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import by_run, curve_of, each_run, has_skill, judged, kept_of, number, unskilled
+from headroom.claims.evidence import (
+    build_curve,
+    by_run,
+    compute_kept,
+    each_run,
+    has_skill,
+    number,
+    refuse_without_skill,
+    select_judged,
+)
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.curves import mean_of_draws
 from headroom.core.statistics import Estimate
@@ -56,11 +65,11 @@ def areas(tables: StudyTables) -> list[Areas]:
     """Return the areas under all curves of each run of the baseline that has enough skill for shares of its score."""
     found = []
     for rows in by_run(tables.bakeoff_curves, tables):
-        rows = judged(with_scale(rows))
+        rows = select_judged(with_scale(rows))
         if not has_skill(rows):
             continue
         own = {
-            Way(*map(str, key)): curve_of(part)
+            Way(*map(str, key)): build_curve(part)
             for key, part in rows.groupby(["order", "ranking", "repair"], sort=False)
         }
         known = {way: curve.area for way, curve in own.items() if curve is not None}
@@ -124,7 +133,7 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
             return []
         gains = {repair: [_gain(one, plain, repair) for one in (*others, own)] for repair in repairs}
         repair = max(repairs, key=lambda name: sum(float(gain[0]) for gain in gains[name][:-1]))
-        best = best_of(others, is_criterion)
+        best = find_best(others, is_criterion)
         median = numpy.median([own.found[way] for way in plain], axis=0)
         by_repair, by_criterion = gains[repair][-1], own.found[best] - median
         chosen = {"repair": repair, "order": best.order}
@@ -138,10 +147,11 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
 @each_run("bakeoff_retraining", shares=True)
 def good_keeps_more_after_training(rows: pandas.DataFrame) -> Reading | None:
     """Decide whether a good layout keeps more of the score after further training than random ones of its size."""
-    rows = judged(rows)
+    rows = select_judged(rows)
     after = rows_where(rows, updates=rows["updates"].max())
     kept = {
-        str(name): mean_of_draws([kept_of(row) for _, row in own.iterrows()]) for name, own in after.groupby("layout")
+        str(name): mean_of_draws([compute_kept(row) for _, row in own.iterrows()])
+        for name, own in after.groupby("layout")
     }
     if not {"good", "random", "bad", "full"} <= set(kept):
         return None
@@ -158,7 +168,7 @@ def is_criterion(way: Way) -> bool:
     return way.order not in CONTROLS and way.ranking == "fixed" and way.repair == NO_REPAIR
 
 
-def best_of(runs: Iterable[Areas], chosen: Choice) -> Way:
+def find_best(runs: Iterable[Areas], chosen: Choice) -> Way:
     """Return the way with the largest mean area over runs, of those that all of them have."""
     runs = list(runs)
     common = [way for way in runs[0].found if chosen(way) and all(way in one.found for one in runs)]
@@ -175,7 +185,7 @@ def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
     def read(own: Areas, others: list[Areas]) -> list[Reading]:
         if not others or control not in own.found:
             return []
-        best = best_of(others, is_criterion)
+        best = find_best(others, is_criterion)
         gain, chosen = own.found[best] - own.found[control], {"order": best.order}
         over = number(name, gain, signed=True, chosen=chosen, asked=above(0.0))
         return [Reading((over, number("area", own.found[best], "number")))]
@@ -191,8 +201,8 @@ def _suffices(tables: StudyTables, frugal: Callable[[str], bool], margin: float)
         kinds = {frugal(way.order) for way in ways}
         if not others or len(kinds) < 2:
             return []
-        first = best_of(others, lambda way: is_criterion(way) and frugal(way.order))
-        second = best_of(others, lambda way: is_criterion(way) and not frugal(way.order))
+        first = find_best(others, lambda way: is_criterion(way) and frugal(way.order))
+        second = find_best(others, lambda way: is_criterion(way) and not frugal(way.order))
         found, chosen = own.found[first] - own.found[second], {"order": first.order, "other": second.order}
         return [Reading((number("less", found, signed=True, chosen=chosen, asked=above(-margin)),))]
 
@@ -206,7 +216,7 @@ def _read(tables: StudyTables, read: Callable[[Areas, list[Areas]], list[Reading
     """
     runs = areas(tables)
     if not runs:
-        every = [(rows, unskilled(with_scale(rows))) for rows in by_run(tables.bakeoff_curves, tables)]
+        every = [(rows, refuse_without_skill(with_scale(rows))) for rows in by_run(tables.bakeoff_curves, tables)]
         return [replace(one, run=str(rows["run"].iloc[0])) for rows, one in every if one]
     return [
         replace(reading, run=own.run, examples=own.examples)

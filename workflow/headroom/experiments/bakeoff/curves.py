@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads
@@ -16,7 +16,7 @@ from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.bakeoff.settings import BakeoffSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_CURVES
-from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, criterion, criterion_scores, family_of
+from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, criterion, criterion_scores, find_family
 from headroom.methods.orders import (
     CONTROLS,
     REVERSE,
@@ -25,7 +25,7 @@ from headroom.methods.orders import (
     least_important_first,
     profiles,
     read_compared,
-    rescored_order,
+    rescore_order,
     step_sizes,
 )
 
@@ -53,13 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.judging import Judge, curve, follow
-    from headroom.methods.repair import calibrated_on
+    from headroom.methods.repair import calibrate_on
 
     settings = settings_from(given, "bakeoff", BakeoffSettings)
     judged = engine.judged_set(given.judge_on, settings.test_examples)
     model = engine.load(given.checkpoint)
     found = list(orders(engine, given, settings, model))
-    judge = Judge(model, judged, replacements=calibrated_on(engine, model) if settings.repairs else None)
+    judge = Judge(model, judged, replacements=calibrate_on(engine, model) if settings.repairs else None)
     ways = [(order, repair) for order in found for repair in ("none", *settings.repairs)]
     points = [Intervention(gone, repair=repair) for order, repair in ways for gone in profiles(order, settings.step)]
     follow([judge], points, "bakeoff_curves", f"profiles by {given.order}")
@@ -77,13 +77,13 @@ def orders(engine: Engine, given: argparse.Namespace, settings: BakeoffSettings,
     """Yield the orders that `--order` names: draws of random orders, another control, or a criterion's."""
     heads = all_heads(model.sites)
     if given.order == REVERSE:
-        yield Order(REVERSE, least_important_first(scores_of(given, REFERENCE), heads)[::-1])
+        yield Order(REVERSE, least_important_first(read_order_scores(given, REFERENCE), heads)[::-1])
         return
     if given.order in CONTROLS:
         yield from control_orders(given.order, heads, draws=settings.random_draws)
         return
     one = criterion(given.order)
-    yield Order(given.order, least_important_first(scores_of(given, given.order), heads))
+    yield Order(given.order, least_important_first(read_order_scores(given, given.order), heads))
     if given.order in settings.rescored:
         model = engine.load(given.checkpoint, maps=one.maps) if one.maps else model
         batches = engine.batches(model, engine.examples(given.score_on, settings.examples), BATCH_EXAMPLES)
@@ -91,13 +91,13 @@ def orders(engine: Engine, given: argparse.Namespace, settings: BakeoffSettings,
         if score is None:
             raise HeadroomError(f"bakeoff.rescored: {given.order} cannot be scored again; leave it out")
         sizes = step_sizes(len(heads), settings.step)
-        again = rescored_order(heads, sizes, lambda gone: score(model, batches, gone)[given.order])
+        again = rescore_order(heads, sizes, lambda gone: score(model, batches, gone)[given.order])
         yield Order(given.order, again, ranking="rescored")
 
 
-def scores_of(given: argparse.Namespace, name: str) -> dict[Head, float]:
+def read_order_scores(given: argparse.Namespace, name: str) -> dict[Head, float]:
     """Return the scores of a criterion from the tables given; see `criterion_scores`."""
-    epoch = epoch_of(given.checkpoint)
-    if not family_of(name):
+    epoch = read_epoch(given.checkpoint)
+    if not find_family(name):
         return dict(criterion_scores(name, given.scores, epoch=epoch, chosen_on=given.score_on))
     return read_compared(given.scores, epoch=epoch, criterion=name)

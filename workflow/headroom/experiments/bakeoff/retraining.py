@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PositiveInt
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
 from headroom.experiments.gates.settings import GateTrainingSettings
-from headroom.methods.orders import control_orders, least_important_first, read_compared, removed_first
+from headroom.methods.orders import control_orders, least_important_first, read_compared, take_first
 from headroom.settings.base import Settings
 
 if TYPE_CHECKING:
@@ -72,13 +72,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train each layout from the same trained model, and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.continued_training import compared
+    from headroom.methods.continued_training import compare
 
     settings = settings_from(given, "retraining", RetrainingSettings)
     judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", JudgingSettings).test_examples)
     if not settings.updates:  # the default; wrong values are reported first
         raise HeadroomError("--updates 0: no further training; give at least 1")
-    scores = read_compared(given.scores, epoch=epoch_of(given.checkpoint), criterion=settings.criterion)
+    scores = read_compared(given.scores, epoch=read_epoch(given.checkpoint), criterion=settings.criterion)
     model = engine.load(given.checkpoint)
     heads = all_heads(model.sites)
     found = layouts(scores, heads, settings)
@@ -90,12 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     leading = leading_columns(given)
     resamples = Resamples()
     rows: list[dict[str, Any]] = []
-    for layout in followed(found, "bakeoff_retraining", "layouts"):
-        state = leading | columns_of(layout) | {"heads_total": len(heads)}
+    for layout in follow_items(found, "bakeoff_retraining", "layouts"):
+        state = leading | build_columns(layout) | {"heads_total": len(heads)}
         model.model.load_state_dict(trained)
         for updates, outcome in before_and_after(model, judged, layout, batches, settings, given.seed):
-            about = signature_of(settings, updates, given.seed)
-            rows += [state | {"updates": updates} | row for row in compared(judged, full, outcome, about, resamples)]
+            about = build_signature(settings, updates, given.seed)
+            rows += [state | {"updates": updates} | row for row in compare(judged, full, outcome, about, resamples)]
     BAKEOFF_RETRAINING.write(given.output, rows)
     resamples.write(resamples_beside(given.output))
 
@@ -112,17 +112,17 @@ def layouts(scores: Mapping[Head, float], heads: Sequence[Head], settings: Retra
             f"--share {settings.share:g}: removes {count} of {len(heads)} heads; give one that removes and keeps some"
         )
     order = least_important_first(scores, heads)
-    good, bad = (removed_first(one, count) for one in (order, order[::-1]))
+    good, bad = (take_first(one, count) for one in (order, order[::-1]))
     random = control_orders("random", heads, draws=settings.random_draws)
     return [
         Layout("full"),
         Layout("good", good, settings.criterion),
         Layout("bad", bad, settings.criterion),
-        *(Layout("random", removed_first(one.heads, count), draw=one.draw) for one in random),
+        *(Layout("random", take_first(one.heads, count), draw=one.draw) for one in random),
     ]
 
 
-def columns_of(layout: Layout) -> dict[str, Any]:
+def build_columns(layout: Layout) -> dict[str, Any]:
     """Return the columns that name a layout."""
     named = {"layout": layout.layout, "criterion": layout.criterion, "draw": layout.draw}
     return named | {"heads_removed": len(layout.removed), "removed": format_profile(layout.removed)}
@@ -150,7 +150,7 @@ def before_and_after(
         yield settings.updates, judged.judge(model)
 
 
-def signature_of(settings: RetrainingSettings, updates: int, seed: int) -> str:
+def build_signature(settings: RetrainingSettings, updates: int, seed: int) -> str:
     """Return the signature of a layout after a number of updates."""
     rate = GateTrainingSettings(learning_rate=settings.learning_rate).rate
     further = {"batch": settings.batch_examples, "lr": f"{rate:g}", "seed": seed} if updates else {}

@@ -13,7 +13,7 @@ from typing import Any
 from headroom.core.command import leading_columns
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
@@ -26,10 +26,10 @@ from headroom.methods.criteria import (
     criterion,
     family,
     family_names,
-    family_of,
+    find_family,
     score_rows,
 )
-from headroom.methods.passes import counted
+from headroom.methods.passes import count_passes
 
 logger = logging.getLogger("headroom.experiments.bakeoff.score")
 
@@ -65,11 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
-    for name, score, own in followed(functions, "score", "passes of criteria"):
+    for name, score, own in follow_items(functions, "score", "passes of criteria"):
         try:
             model = load(any(one.maps for one in own))
             batches = engine.batches(model, examples, settings.batch_examples)
-            with counted(model, len(examples)) as passes:
+            with count_passes(model, len(examples)) as passes:
                 found = score(model, batches)
         except HeadroomError as error:
             skipped |= {one.name: str(error) for one in own}
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def reason_to_skip(one: Criterion, *, labelled: bool) -> str:
     """Return why a criterion is not computed here; "" if it is."""
-    if not family_of(one.name):
+    if not find_family(one.name):
         work = "needs updates of the model" if one.needs == "training" else "is measured by another stage"
         return f"{work}: python -m headroom {one.table}"
     return "" if labelled or not one.labels else "needs labels or references"

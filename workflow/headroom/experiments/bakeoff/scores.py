@@ -13,7 +13,7 @@ from headroom.engines.engine import Engine
 from headroom.experiments.bakeoff.settings import BakeoffSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_COSTS, BAKEOFF_SCORES
 from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, family, family_names, score_rows
-from headroom.methods.passes import counted
+from headroom.methods.passes import count_passes
 
 logger = logging.getLogger("headroom.experiments.bakeoff.scores")
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         model = engine.load(given.checkpoint, maps=any(one.maps for one in own))
         batches = engine.batches(model, examples, BATCH_EXAMPLES)
         for half, index in HALVES.items():
-            with counted(model, len(examples)) as passes:
+            with count_passes(model, len(examples)) as passes:
                 found = score(model, batches, half=index)
             scores += [leading | row | {"half": half, "signature": about} for row in score_rows(found)]
             if half == "all":

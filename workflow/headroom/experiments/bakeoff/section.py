@@ -8,16 +8,16 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.experiments.scores.section import KEY as ATLAS_KEY
-from headroom.experiments.scores.section import marks_of
+from headroom.experiments.scores.section import build_marks
 from headroom.figures import drawing, palette, panels
 from headroom.figures.atlas import draw_atlases
-from headroom.figures.names import criterion_name, words_of
+from headroom.figures.names import choose_words, criterion_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import label, lacking, lead, panels_of, views_with
+from headroom.figures.views import build_panels, label, lacking, lead, views_with
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
 from headroom.study.selection import rows_where, with_shares
@@ -52,9 +52,9 @@ def section(study: StudyTables) -> Section:
     views = views_with(study, "bakeoff")
     if not views:
         return Section("bakeoff", TITLE, missing=str(words("bakeoff", "missing")))
-    wide = pandas.concat(compared(view) for view in views.values())
+    wide = pandas.concat(tabulate_orders(view) for view in views.values())
     plain = wide[(wide["ranking"] == "fixed") & (wide["repair"] == "none")]
-    figure = Figure("bakeoff", panels_of(study, plain, _against_cost), *texts("bakeoff"), _key(), plain)
+    figure = Figure("bakeoff", build_panels(study, plain, _against_cost), *texts("bakeoff"), _key(), plain)
     folds = [Fold("All criteria, re-scored and repaired", tables=(_table(wide, study),))]
     folds += retraining(study, list(views.values()))
     if drawn := [panel for task, view in views.items() for panel in _atlases(study, task, view)]:
@@ -64,7 +64,7 @@ def section(study: StudyTables) -> Section:
     return Section("bakeoff", TITLE, figure, tuple(folds), lacking(study, views))
 
 
-def compared(view: StudyTables) -> pandas.DataFrame:
+def tabulate_orders(view: StudyTables) -> pandas.DataFrame:
     """Return a row per order, ranking and repair of a task, about all runs together, a column per statistic.
 
     The area and the difference from random orders have columns with the ends of their intervals.
@@ -163,7 +163,7 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     if not found:
         return []
     rows = pandas.concat(found, ignore_index=True)
-    panels_by_task = panels_of(study, rows, _before_and_after)
+    panels_by_task = build_panels(study, rows, _before_and_after)
     key = tuple(panels.key(look, name) for name, look in reversed(LAYOUTS.items()))
     figure = Figure("bakeoff_retraining", panels_by_task, *texts("bakeoff", "retraining"), key, rows)
     keys = ["task", "run", "layout", "draw"]
@@ -178,12 +178,12 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
 
 def layouts(view: StudyTables) -> pandas.DataFrame:
     """Return the layouts of a task before and after further training, with the share of the score kept, in %."""
-    rows = with_shares(judged(view.bakeoff_retraining))
+    rows = with_shares(select_judged(view.bakeoff_retraining))
     return rows.assign(task=view.task, model=rows["run"] + " " + rows["draw"].astype(str))
 
 
 def _before_and_after(task: str, rows: pandas.DataFrame) -> Markup:
-    axes = ("updates", "further updates"), ("kept", words_of(task).kept)
+    axes = ("updates", "further updates"), ("kept", choose_words(task).kept)
     points = rows.drop(columns=["low", "high"])  # intervals of the change, which the table has
     name = f"bakeoff_retraining-{task}"
     return panels.lines(points, LAYOUTS, name, *axes, hue="layout", units="model", reference=100.0)
@@ -200,6 +200,6 @@ def _atlases(study: StudyTables, task: str, view: StudyTables) -> list[Panel]:
     return [
         panel
         for name, own in rows.groupby("criterion", sort=False)
-        for drawn in [draw_atlases(marks_of(own), still=True)]
+        for drawn in [draw_atlases(build_marks(own), still=True)]
         for panel in panels.atlases(drawn, label(study, task, criterion_name(str(name))), task)
     ]

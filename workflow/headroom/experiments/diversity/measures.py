@@ -64,7 +64,7 @@ def comparable(model: HeadModel) -> list[AttentionSite]:
     return [live for live in model.live_sites if len(live.kept) > 1]
 
 
-def particles_of(model: HeadModel) -> Particles:
+def extract_particles(model: HeadModel) -> Particles:
     """Return the heads of every comparable site as particles: of the query, key and value projections it has."""
     found = {}
     for live in comparable(model):

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
@@ -37,9 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.experiments.diversity.measures import (
         OF_PARTICLES,
         STEP,
+        extract_particles,
         particle_similarity,
         particle_steps,
-        particles_of,
         text_similarity,
     )
 
@@ -47,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples: Any = engine.examples(given.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[float, Particles] | None = None
-    for checkpoint in followed(given.checkpoints, "diversity", "epochs"):
+    for checkpoint in follow_items(given.checkpoints, "diversity", "epochs"):
         model = engine.load(checkpoint, maps=True)
-        particles = particles_of(model)
+        particles = extract_particles(model)
         found = particle_similarity(particles)
         about = dict.fromkeys(OF_PARTICLES, signature(mean="pairs-of-heads", particles="separate"))
         if before:
@@ -61,6 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for site, value in sites.items():
                 row = {"kind": site.kind, "layer": site.layer, "measure": measure, "value": value}
                 rows.append(leading_columns(given, checkpoint) | row | {"signature": about.get(measure, on_text)})
-        before = epoch_of(checkpoint), particles
+        before = read_epoch(checkpoint), particles
         logger.info("compared the heads of %s", checkpoint)
     DIVERSITY.write(given.output, rows)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.core.command import leading_columns
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.statistics import interval
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = [engine.judged_set(name) for name in given.sets]
     model = engine.load(given.checkpoint)
     rows: list[dict[str, Any]] = []
-    for judged in followed(sets, "evaluation", "sets"):
+    for judged in follow_items(sets, "evaluation", "sets"):
         outcome, decoding, signature = engine.final(judged, model)
         for metric in judged.metrics:
             low, high = interval(outcome.resampled[metric])

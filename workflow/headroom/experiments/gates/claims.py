@@ -12,11 +12,11 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import each_run, judged, kept_of, number, scaled_by_run
+from headroom.claims.evidence import compute_kept, each_run, iterate_scaled_runs, number, select_judged
 from headroom.claims.verdict import Number, Reading, above, below, exactly
 from headroom.core.heads import KINDS, Head
 from headroom.core.statistics import Estimate, over_runs
-from headroom.study.selection import heads_of, main_metric, rows_where
+from headroom.study.selection import main_metric, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 HARD_CONCRETE = "hard-concrete"
@@ -30,7 +30,7 @@ FALLING = "falling"
 
 def hard(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return the rows of hard gates, main metric, on the set that runs are judged on."""
-    rows = judged(rows)
+    rows = select_judged(rows)
     return rows_where(rows, gates="hard")
 
 
@@ -45,7 +45,7 @@ def encoder_scope(rows: pandas.DataFrame) -> str:
     return "E" if "E" in set(rows["scope"]) else "all"
 
 
-def continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | None":
+def find_continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | None":
     """Return the row of the same training without gates, of a scope; None if that was not run."""
     chosen = rows_where(rows, method=CONTINUED, scope=scope)
     return None if chosen.empty else chosen.iloc[0]
@@ -64,17 +64,17 @@ def survival(gates: pandas.DataFrame, scope: str = "all") -> "pandas.Series[floa
 
 def kept_heads(gates: pandas.DataFrame) -> list[Head]:
     """Return the heads that one setting keeps."""
-    return heads_of(gates[gates["kept"] == 1])
+    return parse_heads(gates[gates["kept"] == 1])
 
 
-def removed_heads(row: pandas.Series) -> list[str]:
+def list_removed(row: pandas.Series) -> list[str]:
     """Return the names of the heads that a row of `pruned_models` is without."""
     return str(row["removed"]).split()
 
 
 def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, int]]:
     """Return by kind how many heads a row of `pruned_models` keeps, and of how many, of a model with these heads."""
-    gone = set(removed_heads(row))
+    gone = set(list_removed(row))
     found = {}
     for kind in KINDS:
         own = [str(head) for head in heads if head.kind == kind]
@@ -86,20 +86,20 @@ def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, in
 @each_run("pruned_models", shares=True)
 def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
     """Decide whether learned gates can prune the encoder to a share of its heads without noticeable loss."""
-    return _pruned(rows, encoder_scope(hard(rows)), kept, margin)
+    return _read_pruned(rows, encoder_scope(hard(rows)), kept, margin)
 
 
 @each_run("pruned_models", shares=True)
 def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
     """Decide the same as `encoder_pruned` of heads of all kinds."""
-    return _pruned(rows, "all", kept, margin)
+    return _read_pruned(rows, "all", kept, margin)
 
 
 BEFORE, TRAINED_ON = "the model before", "the same further training"
 """What pruned models are compared with: as in the paper, and as a control."""
 
 
-def _pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
+def _read_pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
     """Read a sweep at a share of the heads, compared with the model before, and after the same further training."""
     swept = models(hard(rows), HARD_CONCRETE, scope)
     if swept.empty:
@@ -108,10 +108,10 @@ def _pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> l
     best = _best_on_check(rows, swept, kept)
     if best is not None:
         chosen = {"heads": f"{best['kept']:.0f}"}
-        found[0] = replace(found[0], numbers=(*found[0].numbers, number("best", kept_of(best), chosen=chosen)))
-    control = continued(hard(rows), scope)
+        found[0] = replace(found[0], numbers=(*found[0].numbers, number("best", compute_kept(best), chosen=chosen)))
+    control = find_continued(hard(rows), scope)
     if control is not None:
-        trained_on = kept_of(control)
+        trained_on = compute_kept(control)
         one = _read_at(kept, swept, trained_on, margin, TRAINED_ON)
         found.append(replace(one, numbers=(*one.numbers, number("continued", trained_on - 1, signed=True))))
     return found
@@ -133,10 +133,10 @@ def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float"
     """
     scores: dict[float, list[ndarray]] = {}
     for _, row in swept.iterrows():
-        scores.setdefault(float(row["kept"] / row["heads"]), []).append(1 + kept_of(row) - reference)
+        scores.setdefault(float(row["kept"] / row["heads"]), []).append(1 + compute_kept(row) - reference)
     if min(scores) > share:
         return Reading((Number("smallest", exactly(min(scores)), "share"),), part=part)
-    points = {1.0: numpy.ones_like(kept_of(swept.iloc[0]))}
+    points = {1.0: numpy.ones_like(compute_kept(swept.iloc[0]))}
     points |= {at: numpy.mean(own, axis=0) for at, own in scores.items()}
     smaller, larger = max(at for at in points if at <= share), min(at for at in points if at >= share)
     way = (share - smaller) / (larger - smaller) if larger > smaller else 0.0
@@ -147,7 +147,7 @@ def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float"
 
 def scratch_is_worse(tables: StudyTables) -> list[Reading]:
     """Decide whether the same layout trained from scratch is worse; all runs are judged at once."""
-    found = {str(rows["run"].iloc[0]): hard(rows) for rows in scaled_by_run(tables, "pruned_models")}
+    found = {str(rows["run"].iloc[0]): hard(rows) for rows in iterate_scaled_runs(tables, "pruned_models")}
     gains = {run: _against(rows, HARD_CONCRETE, SCRATCH) for run, rows in found.items()}
     gains = {run: own for run, own in gains.items() if len(own)}
     if not gains:
@@ -212,7 +212,7 @@ def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
     Models of two phases were evaluated at the end of the first (`hardened`), those of one phase at their end (`hard`).
     """
     setting = ["run", "scope", "setting"]
-    rows = rows_where(judged(rows), method=HARD_CONCRETE)
+    rows = rows_where(select_judged(rows), method=HARD_CONCRETE)
     soft = rows_where(rows, gates="soft")[[*setting, "value"]]
     form = "hardened" if "hardened" in set(rows["gates"]) else "hard"
     both = rows_where(rows, gates=form).merge(soft, on=setting, suffixes=("", "_soft"))

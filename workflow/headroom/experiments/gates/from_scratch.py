@@ -48,14 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train the other model further, evaluate both on the same examples and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.continued_training import compared, continue_training, signature_of, updates_of
+    from headroom.methods.continued_training import build_signature, compare, continue_training, count_updates
     from headroom.methods.learned_gates import FixedGates
 
     settings = settings_from(given, "gates", GateSettings)
     sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
-    trained_for = updates_of(given.training)
+    trained_for = count_updates(given.training)
     full, other = (engine.load(place) for place in (given.checkpoint, given.other))
-    removed = removed_from(other, full)
+    removed = find_removed(other, full)
     examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
     batches = engine.batches(other, examples, settings.batch_examples)
     plain = FixedGates(frozenset(), [])
@@ -77,15 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "gate_updates": 0,
         "total_updates": trained_for + settings.weight_updates,
     }
-    about = f"{signature(start=given.start)}|{signature_of(settings, given.seed)}"
+    about = f"{signature(start=given.start)}|{build_signature(settings, given.seed)}"
     resamples = Resamples()
     pairs = [(judged, judged.judge(full), judged.judge(other)) for judged in sets]
-    rows = [row for pair in pairs for row in compared(*pair, about, resamples)]
+    rows = [row for pair in pairs for row in compare(*pair, about, resamples)]
     PRUNED_MODELS.write(given.output, [leading_columns(given) | state | row for row in rows])
     resamples.write(resamples_beside(given.output))
 
 
-def removed_from(other: HeadModel, full: HeadModel) -> frozenset[Head]:
+def find_removed(other: HeadModel, full: HeadModel) -> frozenset[Head]:
     """Return the removed heads of a model.
 
     Raises:

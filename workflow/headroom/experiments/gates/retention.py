@@ -7,7 +7,7 @@ import pandas
 
 from headroom.claims.evidence import by_run
 from headroom.claims.verdict import Number, Reading, above
-from headroom.core.statistics import Estimate, mean_of, welch
+from headroom.core.statistics import Estimate, estimate_mean, welch
 from headroom.experiments.gates.claims import survival
 from headroom.study.selection import last_epochs, rows_where
 from headroom.study.tables import StudyTables
@@ -20,13 +20,13 @@ def by_kind(tables: StudyTables) -> list[Reading]:
         return []
     encoder, cross, decoder = ([_shares(found, kind) for found in runs.values()] for kind in ("E", "A", "D"))
     first = (
-        _asked("decoder_less_encoder", decoder, encoder),
-        _asked("cross_less_encoder", cross, encoder),
+        _ask_above("decoder_less_encoder", decoder, encoder),
+        _ask_above("cross_less_encoder", cross, encoder),
         Number("encoder", _mean(encoder), "share"),
     )
     last = (
-        _asked("cross_less_decoder", cross, decoder),
-        _asked("cross_less_encoder", cross, encoder),
+        _ask_above("cross_less_decoder", cross, decoder),
+        _ask_above("cross_less_encoder", cross, encoder),
         Number("cross", _mean(cross), "share"),
     )
     return [
@@ -48,8 +48,8 @@ def by_layer(tables: StudyTables) -> list[Reading]:
         [[_shares(found, kind, layers) for found in runs.values()] for layers in (lower, upper)] for kind in "DA"
     )
     parts = {
-        "decoder self-attention": _asked("decoder_lower", low_d, up_d),
-        "encoder-decoder attention": _asked("cross_upper", up_a, low_a),
+        "decoder self-attention": _ask_above("decoder_lower", low_d, up_d),
+        "encoder-decoder attention": _ask_above("cross_upper", up_a, low_a),
     }
     return [Reading((number,), part=part, runs=tuple(runs)) for part, number in parts.items()]
 
@@ -77,7 +77,7 @@ def _shares(rows: pandas.DataFrame, kind: str, layers: Iterable[int] = ()) -> li
     return [float(share) for share in chosen["share"]]
 
 
-def _asked(name: str, more: list[list[float]], fewer: list[list[float]]) -> Number:
+def _ask_above(name: str, more: list[list[float]], fewer: list[list[float]]) -> Number:
     """Return the mean of some heads less that of others, asked to be above 0."""
     return Number(name, _less(more, fewer), "share", signed=True, asked=above(0.0), limits=(-1.0, 1.0))
 
@@ -86,7 +86,7 @@ def _less(first: list[list[float]], second: list[list[float]]) -> Estimate:
     """Return the mean of some heads less that of others: an interval over runs, with one run over its heads."""
     if len(first) == 1:
         return welch(first[0], second[0])
-    return mean_of([float(numpy.mean(one) - numpy.mean(other)) for one, other in zip(first, second)])
+    return estimate_mean([float(numpy.mean(one) - numpy.mean(other)) for one, other in zip(first, second)])
 
 
 def _mean(shares: list[list[float]]) -> Estimate:

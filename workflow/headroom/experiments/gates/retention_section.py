@@ -13,8 +13,8 @@ from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
-from headroom.figures.views import PUBLISHED, label, panels_of
-from headroom.study.selection import heads_of, last_epochs, rows_where
+from headroom.figures.views import PUBLISHED, build_panels, label
+from headroom.study.selection import last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 BY_KIND = PUBLISHED["by_kind"]
@@ -52,8 +52,8 @@ def _sweep(view: StudyTables, run: str) -> pandas.DataFrame:
 
 def _groups(rows: pandas.DataFrame) -> pandas.DataFrame:
     kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
-    found = [kept(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
-    found += [kept(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
+    found = [compute_kept_shares(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
+    found += [compute_kept_shares(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
     return pandas.concat(found, ignore_index=True)
 
 
@@ -66,7 +66,7 @@ def layer_groups(rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows.assign(group=[f"{kind}{low}–{low + 1}" for kind, low in zip(rows["kind"], first)])
 
 
-def kept(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> pandas.DataFrame:
+def compute_kept_shares(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> pandas.DataFrame:
     """Return the share of each group kept (%) at each setting, by the share of all heads removed (%).
 
     Args:
@@ -107,7 +107,7 @@ def _by_kind(frame: pandas.DataFrame, study: StudyTables) -> Figure:
 
     ours_first = sorted(looks, key=lambda hue: hue.startswith(PAPER))
     key = [panels.key(looks[hue], palette.KIND_NAMES.get(hue, hue)) for hue in ours_first]
-    return Figure("retention", panels_of(study, frame, draw), *texts("gates", "retention"), tuple(key))
+    return Figure("retention", build_panels(study, frame, draw), *texts("gates", "retention"), tuple(key))
 
 
 def _table(frame: pandas.DataFrame) -> Table:
@@ -124,7 +124,7 @@ def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, study: StudyTa
     targets = main_roles(view, run)
     marks = {
         head: Mark(share, percent(share), letters=letters(targets.get(head, [])))
-        for head, share in zip(heads_of(stays), stays["kept"], strict=True)
+        for head, share in zip(parse_heads(stays), stays["kept"], strict=True)
     }
     labels = [label(study, view.task), "\u00a0", "\u00a0"]
     return [Panel(one, title, task=view.task) for title, one in zip(labels, draw_atlases(marks), strict=False)]

@@ -4,7 +4,7 @@ import math
 
 import pandas
 
-from headroom.claims.evidence import judged
+from headroom.claims.evidence import select_judged
 from headroom.core.formatting import listing, symbol
 from headroom.experiments.gates import retention_section as retention
 from headroom.experiments.gates import survivors
@@ -21,13 +21,13 @@ from headroom.experiments.gates.claims import (
     layout,
 )
 from headroom.figures import palette, panels
-from headroom.figures.names import METHOD_NAMES, SCOPES, heading, run_name, words_of
+from headroom.figures.names import METHOD_NAMES, SCOPES, choose_words, heading, run_name
 from headroom.figures.palette import Colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Section, Table
 from headroom.figures.views import PUBLISHED, label, lead
-from headroom.study.selection import arm_rows, heads_of, main_gradient, main_run, rows_where, with_scale, with_shares
+from headroom.study.selection import arm_rows, main_gradient, main_run, parse_heads, rows_where, with_scale, with_shares
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
 ENCODER_PRUNED = PUBLISHED["encoder_pruned"]
@@ -71,10 +71,10 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     limits = max(0.0, ends.min().min() - 3), max(103.0, ends.max().max() + 3)
     made, present = [], set(frame["method"])
     for view in views:
-        looks = looks_of(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
+        looks = choose_looks(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
         for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
             rows = rows_where(frame, task=view.task, scope=scope)
-            name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", words_of(view.task).kept))
+            name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", choose_words(view.task).kept))
             drawing = panels.lines(rows, looks, name, *axes, hue="method", reference=100.0, limits=limits, height=262)
             several = len(study.tasks) > 1
             title = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
@@ -85,7 +85,7 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     return Figure("gates", tuple(made), *texts("gates"), tuple(key), frame)
 
 
-def looks_of(colour: Colour) -> dict[str, Look]:
+def choose_looks(colour: Colour) -> dict[str, Look]:
     """Return how each way to choose heads is drawn, from back to front, in the colour of an arm."""
     return {
         UNTRAINED: Look(palette.CONTROL),
@@ -116,7 +116,7 @@ def _models(view: StudyTables) -> pandas.DataFrame:
 
 
 def _curve(view: StudyTables, runs: set[str], scopes: set[str]) -> pandas.DataFrame:
-    rows = judged(view.pruning[view.pruning["run"].isin(runs) & view.pruning["scope"].isin(scopes)])
+    rows = select_judged(view.pruning[view.pruning["run"].isin(runs) & view.pruning["scope"].isin(scopes)])
     if rows.empty:
         return rows
     order, normalised = main_gradient(rows)
@@ -163,7 +163,7 @@ def _numbers(view: StudyTables) -> pandas.DataFrame:
 def _layout(view: StudyTables, row: pandas.Series) -> str:
     """Return how many heads a model keeps: of its scope, and by kind where all kinds were gated."""
     gates = rows_where(view.gates, run=row["run"], scope=row["scope"])
-    by_kind = layout(row, heads_of(gates.drop_duplicates(["kind", "layer", "head"])))
+    by_kind = layout(row, parse_heads(gates.drop_duplicates(["kind", "layer", "head"])))
     parts = [f"{kept} {kind}" for kind, (kept, _) in by_kind.items()] if len(by_kind) > 1 else []
     return f"{row['kept']:.0f} of {row['heads']:.0f}" + (f" ({' + '.join(parts)})" if parts else "")
 

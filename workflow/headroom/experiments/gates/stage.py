@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.gates.settings import GateSettings
@@ -70,35 +70,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.continued_training import (
-        compared,
+        build_signature,
+        compare,
         continue_training,
-        signature_of,
-        updates_of,
+        count_updates,
     )
-    from headroom.methods.learned_gates import profile_of
+    from headroom.methods.learned_gates import find_profile
 
     settings = settings_from(given, "gates", GateSettings)
-    start, before = start_of(given.training), updates_of(given.training) if given.training else None
+    start, before = read_start(given.training), count_updates(given.training) if given.training else None
     sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
     examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
     model = engine.load(given.checkpoint)
     heads = all_heads(model.sites, given.scope)
-    trainings = planned(given, settings, heads)
+    trainings = plan_trainings(given, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = [judged.judge(model) for judged in sets]
     batches = engine.batches(model, examples, settings.batch_examples)
-    about = signature_of(settings, given.seed)
+    about = build_signature(settings, given.seed)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     resamples = Resamples()
-    for training in followed(trainings, "gates", "trainings"):
+    for training in follow_items(trainings, "gates", "trainings"):
         source = training.source
         model.model.load_state_dict(trained)
         learned: dict[str, Outcome] = {}
         when_learned = partial(judge_learned, model, sets[0], source, heads, learned)
         way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
         continue_training(model, batches=batches, source=source, when_learned=when_learned, **way)
-        removed = profile_of(source.kept(), heads)
+        removed = find_profile(source.kept(), heads)
         log_result(training, len(heads) - len(removed), len(heads), start)
         named = {"method": training.method, "scope": given.scope, "setting": training.setting}
         leading = leading_columns(given) | named
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with model.gates.masked(removed):
             judged += [("hard", one, whole, one.judge(model)) for one, whole in zip(sets, full)]
         for form, one, whole, outcome in judged:
-            rows += [state | {"gates": form} | row for row in compared(one, whole, outcome, about, resamples)]
+            rows += [state | {"gates": form} | row for row in compare(one, whole, outcome, about, resamples)]
         for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
             found = dict(zip(("score", "p_closed", "p_open"), values))
             gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         GATES.write(given.learned, gates)
 
 
-def start_of(path: str | None) -> str:
+def read_start(path: str | None) -> str:
     """Return whether a model had converged by its training's table: `converged`, `falling`, or `unknown` without."""
     if path is None:
         return "unknown"
@@ -142,20 +142,20 @@ def start_of(path: str | None) -> str:
     return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"
 
 
-def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[Head]) -> list[FurtherTraining]:
+def plan_trainings(given: argparse.Namespace, settings: GateSettings, heads: Sequence[Head]) -> list[FurtherTraining]:
     """Return the further trainings of a method.
 
     Raises:
         HeadroomError: If the control `gradient` has no scores.
     """
-    from headroom.methods.continued_training import controls, learned
+    from headroom.methods.continued_training import controls, list_learned
 
     if given.method != CONTROLS:
-        return list(learned(given.method, settings, len(heads), given.seed))
+        return list(list_learned(given.method, settings, len(heads), given.seed))
     if given.scores is None:
         raise HeadroomError("--scores: missing; give the table of the stage scores for the control `gradient`")
     main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
     return list(controls(settings, heads, scores, given.seed))
 
 

@@ -18,10 +18,10 @@ from scipy.stats import hypergeom
 from headroom.claims.evidence import by_run
 from headroom.claims.verdict import Number, Reading, above, exactly
 from headroom.core.heads import Head
-from headroom.core.statistics import LEVEL, Estimate, counted_share
-from headroom.experiments.gates.claims import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
-from headroom.experiments.roles.claims import TRAINED, UNTRAINED, held, main_roles, of_heads
-from headroom.study.selection import heads_of, last_epochs, rows_where
+from headroom.core.statistics import LEVEL, Estimate, estimate_share
+from headroom.experiments.gates.claims import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, list_removed
+from headroom.experiments.roles.claims import TRAINED, UNTRAINED, main_roles, of_heads, select_held
+from headroom.study.selection import last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
@@ -97,7 +97,7 @@ def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: s
     rows = rows_where(rows, scope=encoder_scope(rows))
     found = []
     for setting, own in rows.groupby("setting", sort=False):
-        heads = frozenset(heads_of(own))
+        heads = frozenset(parse_heads(own))
         specialised = heads & frozenset(targets)
         found.append(Survivors(method, str(setting), frozenset(kept_heads(own)), heads, specialised))
     return sorted(found, key=lambda one: -len(one.kept))
@@ -204,12 +204,12 @@ def drifts(tables: StudyTables, run: str) -> list[Drift]:
     models = dict.fromkeys([*observed["model"], *roles["model"]])
     names = [name for name in models if name not in (TRAINED, UNTRAINED)]
     pruned = hard(rows_where(tables.pruned_models, run=run))
-    before = _holders(held(roles))
+    before = _holders(select_held(roles))
     found = []
     for name in names:
-        removed = next((frozenset(removed_heads(row)) for _, row in pruned.iterrows() if is_of(name, row)), None)
+        removed = next((frozenset(list_removed(row)) for _, row in pruned.iterrows() if is_of(name, row)), None)
         if removed is not None:
-            found.append(Drift(name, removed, before, _holders(held(roles, name), removed)))
+            found.append(Drift(name, removed, before, _holders(select_held(roles, name), removed)))
     return found
 
 
@@ -249,7 +249,7 @@ def functions_move(tables: StudyTables) -> list[Reading]:
     random = {run: [one for one in models if _CONTROL.fullmatch(one.model)] for run, models in found.items()}
     if not any(learned.values()):
         return []
-    fates, controls = ([fate for models in of.values() for fate in fates_of(models)] for of in (learned, random))
+    fates, controls = ([fate for models in of.values() for fate in list_fates(models)] for of in (learned, random))
     numbers = []
     if fates and controls:
         more = _taken_over(fates).less(_taken_over(controls))
@@ -262,7 +262,7 @@ def functions_move(tables: StudyTables) -> list[Reading]:
     return [Reading(tuple(numbers), runs=tuple(run for run, models in learned.items() if models))]
 
 
-def fates_of(models: Sequence[Drift]) -> list[bool]:
+def list_fates(models: Sequence[Drift]) -> list[bool]:
     """Return of every function that is lost in some pruned models of one run whether most of these take it over.
 
     A function counts once per run: what becomes of it in several models of one sweep is not independent.
@@ -276,4 +276,4 @@ def fates_of(models: Sequence[Drift]) -> list[bool]:
 
 def _taken_over(fates: Sequence[bool]) -> Estimate:
     """Return the share of lost functions that are taken over, with its exact interval."""
-    return counted_share(sum(fates) / len(fates), len(fates))
+    return estimate_share(sum(fates) / len(fates), len(fates))

@@ -8,14 +8,14 @@ from markupsafe import Markup
 from headroom.core.formatting import MISSING
 from headroom.experiments.gates.claims import EXACT, HARD_CONCRETE
 from headroom.experiments.gates.survival import drifts, survivors
-from headroom.experiments.roles.claims import ROLES, main_roles, role_of
+from headroom.experiments.roles.claims import ROLES, find_role, main_roles
 from headroom.experiments.roles.names import target_name
 from headroom.figures import palette, panels
 from headroom.figures.names import METHOD_NAMES
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
-from headroom.figures.views import PUBLISHED, lead, panels_of
+from headroom.figures.views import PUBLISHED, build_panels, lead
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 
@@ -63,7 +63,7 @@ def _rows(view: StudyTables, run: str) -> list[dict[str, object]]:
         row: dict[str, object] = {"task": view.task, "run": run, "method": METHOD_NAMES[one.method], "hue": one.method}
         row |= {"setting": one.setting, "heads": len(one.heads), "stay": len(one.kept), "found": one.found}
         row |= {"specialised": len(one.specialised), "expected": one.expected, "low": low, "high": high, "p": p}
-        kinds = Counter(role_of(head, targets) for head in one.kept)
+        kinds = Counter(find_role(head, targets) for head in one.kept)
         row |= {name: kinds[name] for name in (*ROLES, "several", "unknown")}
         made.append(row | {"names": " ".join(map(str, sorted(one.kept))) or MISSING})
     return made
@@ -81,7 +81,7 @@ def _figure(found: pandas.DataFrame, study: StudyTables) -> Figure | None:
         return panels.lines(own, LOOKS, f"survivors-{task}", *axes, hue="hue", limits=(-3, 103))
 
     key = [panels.key(look, METHOD_NAMES.get(hue, hue)) for hue, look in LOOKS.items() if hue in set(frame["hue"])]
-    return Figure("survivors", panels_of(study, frame, draw), *texts("gates", "survivors"), tuple(key), frame)
+    return Figure("survivors", build_panels(study, frame, draw), *texts("gates", "survivors"), tuple(key), frame)
 
 
 def _shares(rows: pandas.DataFrame) -> pandas.DataFrame:

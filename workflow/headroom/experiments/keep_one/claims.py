@@ -5,7 +5,7 @@ import pandas
 from headroom.claims.evidence import each_run, estimate_in, task_kind
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate, holm
-from headroom.experiments.ablation.claims import HEADS, bounded_share, by_other_tests, right_or_wrong
+from headroom.experiments.ablation.claims import HEADS, bound_share, by_other_tests, right_or_wrong
 from headroom.study.selection import chosen_heads, main_set, rows_where
 
 
@@ -44,11 +44,11 @@ def enough_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Esti
     The value counts sites that are not significantly worse (Holm over the sites); the bounds are those of
     `bounded_share`.
     """
-    worse = (corrected(rows)["p_holm"] < level) & (rows["delta"] < 0)
-    return bounded_share((~worse).to_numpy(), rows, margin)
+    worse = (correct_chosen(rows)["p_holm"] < level) & (rows["delta"] < 0)
+    return bound_share((~worse).to_numpy(), rows, margin)
 
 
-def corrected(sites: pandas.DataFrame) -> pandas.DataFrame:
+def correct_chosen(sites: pandas.DataFrame) -> pandas.DataFrame:
     """Return one run's heads that were chosen, one per site, with `p_holm` corrected over these sites alone."""
     return sites.assign(p_holm=holm(sites["p"].tolist()))
 

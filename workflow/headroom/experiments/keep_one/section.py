@@ -9,14 +9,14 @@ from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import MINUS, MISSING
 from headroom.core.heads import KINDS
 from headroom.experiments.ablation.claims import SCREENING
-from headroom.experiments.keep_one.claims import corrected
+from headroom.experiments.keep_one.claims import correct_chosen
 from headroom.figures import panels
 from headroom.figures.effects import LOOKS, in_percent, paper_scale, percent_label
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import PUBLISHED, lacking, lead, panels_of, views_with
-from headroom.study.selection import chosen_heads, heads_of, main_run, main_set, rows_where
+from headroom.figures.views import PUBLISHED, build_panels, lacking, lead, views_with
+from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
 from headroom.study.tables import StudyTables, kind_of
 
 TITLE = "Keeping one head per site"
@@ -53,14 +53,14 @@ def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
     Columns `site` and `task` are added, e.g. E3.
     """
     rows = chosen_heads(view.keep_one, chosen_on)
-    made = [corrected(own) for run in view.runs if len(own := rows_where(rows, run=run))]
+    made = [correct_chosen(own) for run in view.runs if len(own := rows_where(rows, run=run))]
     rows = pandas.concat(made) if made else rows
-    return rows.assign(task=view.task, site=[f"{head.kind}{head.layer}" for head in heads_of(rows)])
+    return rows.assign(task=view.task, site=[f"{head.kind}{head.layer}" for head in parse_heads(rows)])
 
 
 def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     frame = pandas.concat(_beside_paper(rows, task) for task, rows in main.items())
-    limits = panels.shared_limits(frame, "delta", "low", "high")
+    limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         name, across = f"keep-one-{task}", ("delta", percent_label(task, main[task]["set"].iloc[0]))
@@ -72,7 +72,7 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
         panels.key(LOOKS["paper"], "paper", line=False),
         Key(mark_sample("ring"), "not significant"),
     )
-    return Figure("keep_one", panels_of(study, frame, draw), *texts("keep_one"), key, frame)
+    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one"), key, frame)
 
 
 def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:

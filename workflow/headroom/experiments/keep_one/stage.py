@@ -41,14 +41,14 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Evaluate every head as its site's only one on every set, find the best ones, write the table."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.methods.judging import judges_of
+    from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
     examples = settings_from(given, "keep_one", KeepOneSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model, kind = engine.load(given.checkpoint), given.replacement
     replacements = replacements_for(kind, engine, model)
-    judges = judges_of(model, sets, given, partial(tried, replacement=kind), "keep_one", replacements)
+    judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "keep_one", replacements)
     if given.shard:
         return
     table = KEEP_ONE if kind == "zero" else KEEP_ONE_REPLACED
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table.write(given.output, rows)
 
 
-def tried(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
+def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
     """Return the removal of the other heads of its site, for every head."""
     return [all_but(head, site, replacement) for site in sites for head in site.head_names()]
 

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.engines.repulsion.particles import bandwidth, directions, kernel, repulsion, squared_distances
+from headroom.engines.repulsion.particles import bandwidth, directions, kernel, measure_distances, repulsion
 
 PROJECTIONS = ("query", "key", "value")
 """The systems of a site in order; learned queries (Lin et al. 2017) have only the first."""
@@ -35,7 +35,7 @@ NORM_RATIO = "norm_ratio"
 def geometry(particles: Tensor) -> dict[str, float]:
     """Return the measures of one system of two or more particles, (heads, parameters)."""
     x = particles.double()[None]  # (1, heads, parameters)
-    squared = squared_distances(x)
+    squared = measure_distances(x)
     width = bandwidth(squared)
     weights = kernel(squared, width)  # (1, heads, heads)
     repelled = directions(repulsion(x, weights, width))  # (1, heads, parameters)

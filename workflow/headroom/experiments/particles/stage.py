@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
@@ -36,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     from headroom.experiments.particles.geometry import NORM_RATIO
 
-    checkpoints = sorted(given.checkpoints, key=epoch_of)
+    checkpoints = sorted(given.checkpoints, key=read_epoch)
     usual = signature(particles="separate", median="pairs")
-    about = {NORM_RATIO: signature(since=f"epoch{epoch_of(checkpoints[0])}")}
+    about = {NORM_RATIO: signature(since=f"epoch{read_epoch(checkpoints[0])}")}
     rows: list[dict[str, Any]] = []
     first: Measured | None = None
     for checkpoint in checkpoints:
-        found = measured(engine.load(checkpoint))
+        found = measure_heads(engine.load(checkpoint))
         first = found if first is None else first
         check_alike(found, first)
         for (site, projection), values in found.items():
@@ -55,14 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     PARTICLES.write(given.output, rows)
 
 
-def measured(model: HeadModel) -> Measured:
+def measure_heads(model: HeadModel) -> Measured:
     """Return the measures of every projection of every site with more than one head."""
-    from headroom.experiments.diversity.measures import particles_of
+    from headroom.experiments.diversity.measures import extract_particles
     from headroom.experiments.particles.geometry import PROJECTIONS, geometry
 
     return {
         (site, projection): geometry(system)
-        for site, systems in particles_of(model).items()
+        for site, systems in extract_particles(model).items()
         for projection, system in zip(PROJECTIONS, systems)
     }
 

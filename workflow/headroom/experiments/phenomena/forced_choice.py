@@ -21,12 +21,12 @@ from headroom.core.files import read_lines
 from headroom.core.heads import Head, Site, all_heads
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.statistics import (
-    exchanged,
+    draw_resamples,
+    exchange_outputs,
     exchanges,
     interval,
     percentage,
     randomisation_p,
-    resampled_indices,
     resampling_weights,
 )
 from headroom.data.grammar.phenomena import COLUMNS, Case
@@ -126,7 +126,7 @@ def random_groups(sites: Sequence[Site], heads: Set[Head], draws: int, name: str
     return [frozenset(draw.sample(others, min(len(heads), len(others)))) for _ in range(draws)]
 
 
-def compared(
+def compare_cases(
     cases: Sequence[tuple[int, Case]],
     sentences: int,
     *,
@@ -145,7 +145,7 @@ def compared(
         drawn: Those without as many other heads, (C,) by draw; may be empty.
         resamples: Bootstrap samples of sentences.
     """
-    weights = resampling_weights(resampled_indices(sentences, resamples))
+    weights = resampling_weights(draw_resamples(sentences, resamples))
     exchange = exchanges(sentences, resamples)
     others = numpy.mean(drawn, axis=0) if drawn else None
     for phenomenon in dict.fromkeys(case.phenomenon for _, case in cases):
@@ -158,7 +158,7 @@ def compared(
         row |= _difference(sums["own"], sums["full"], weights, ("full", "delta", "low", "high"))
         row |= {"draws": len(drawn), **dict.fromkeys((*_BEYOND, "p"), "")}
         if "random" in sums:
-            null = exchanged(sums["random"], sums["own"], percentage, exchange)
+            null = exchange_outputs(sums["random"], sums["own"], percentage, exchange)
             row |= _difference(sums["own"], sums["random"], weights, _BEYOND)
             row["p"] = randomisation_p(null, row["beyond"])
         yield {**row, "count": int(sums["own"][:, 1].sum())}

@@ -44,7 +44,7 @@ def _figure(study: StudyTables, rows: pandas.DataFrame) -> Figure:
         row="phenomenon",
         hue="by",
         reference=0.0,
-        limits=panels.shared_limits(frame, "delta", "low", "high"),
+        limits=panels.find_shared_limits(frame, "delta", "low", "high"),
     )
     key = (
         panels.key(LOOKS[ENCODER], "without encoder attention, 95 % interval"),

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     if given.engine != "fairseq":
         raise HeadroomError(f"--engine {given.engine}: has no phenomena; give a translation model")
-    from headroom.experiments.phenomena.forced_choice import ForcedChoices, compared, random_groups, read_cases
+    from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 
     settings = settings_from(given, "phenomena", PhenomenaSettings)
     resamples = settings_from(given, "sampling", SamplingSettings).resamples
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         others = random_groups(model.sites, heads, RANDOM_DRAWS, group) if group != ENCODER else []
         drawn = [choices.correct(Intervention(other)) for other in others]
         leading = leading_columns(given) | {"set": given.set, "group": group, "removed": format_profile(heads)}
-        found = compared(cases, len(text), full=full, own=own, drawn=drawn, resamples=resamples)
+        found = compare_cases(cases, len(text), full=full, own=own, drawn=drawn, resamples=resamples)
         rows += [leading | row | {"signature": about} for row in found]
         logger.info("without %d heads (%s), and %d draws", len(heads), group, len(drawn))
     PHENOMENA.write(given.output, rows)

@@ -8,25 +8,25 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of
+from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention, add_replacement, add_shards
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.pruning.settings import PruningSettings
 from headroom.experiments.pruning.table import PRUNING, PRUNING_REPLACED
 from headroom.experiments.scores.settings import ScoreSettings
-from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
+from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, score_heads
 from headroom.methods.orders import (
     Order,
     least_important_first,
     profiles,
     random_order,
     read_scores,
-    rescored_order,
+    rescore_order,
     step_sizes,
 )
 
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.judging import Judge, curve, follow, judged_share, read_shards, write_shard
+    from headroom.methods.judging import Judge, curve, follow, judge_share, read_shards, write_shard
     from headroom.methods.repair import replacements_for
 
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
@@ -88,16 +88,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judged_by_epoch: dict[str, Judged] = {}
     rows: list[dict[str, Any]] = []
     resamples = Resamples()
-    for checkpoint in followed(given.checkpoints, "pruning", "epochs"):
+    for checkpoint in follow_items(given.checkpoints, "pruning", "epochs"):
         model = engine.load(checkpoint)
-        epoch = epoch_of(checkpoint)
+        epoch = read_epoch(checkpoint)
         replacements = replacements_for(given.replacement, engine, model)
         judge = Judge(model, judged, known.get(f"epoch {epoch}"), replacements=replacements)
         rescore = rescorer(engine, given, scoring, model)
         scopes = [one for name in given.scopes for one in (map(str, model.sites) if name == "sites" else [name])]
         found = {  # all of them first, so that errors in tables are reported before any evaluation
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
-            for scope in followed(scopes, "pruning", f"scopes ordered at epoch {epoch}")
+            for scope in follow_items(scopes, "pruning", f"scopes ordered at epoch {epoch}")
         }
         curves = [order for own in found.values() for order in own]
         points = [
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         share = given.shard.share(filter(None, points)) if given.shard else points
         follow([judge], share, "pruning", f"profiles of epoch {epoch}")
         if given.shard:
-            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, points, given.shard)
+            judged_by_epoch[f"epoch {epoch}"] = judge_share(judge, points, given.shard)
             continue
         for scope, own in found.items():
             leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
@@ -144,7 +144,7 @@ def orders(
         for normalised in pruning.normalisations:
             scores = read_scores(given.scores, epoch=epoch, criterion=name, normalised=normalised)
             yield Order(name, least_important_first(scores, heads), normalised)
-        order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(name))
+        order = rescore_order(heads, step_sizes(len(heads), pruning.step), rescore(name))
         yield Order(name, order, "raw", "rescored")
     always = ["ablation"] if given.ablation else []
     for name in dict.fromkeys(name for name in [*always, *pruning.criteria] if criterion(name).table != SCORES):
@@ -164,5 +164,5 @@ def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings,
     batches = cache(
         lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
     )
-    under = cache(lambda removed: scored(model, batches(), removed))
+    under = cache(lambda removed: score_heads(model, batches(), removed))
     return lambda name: lambda removed: under(removed)[name]

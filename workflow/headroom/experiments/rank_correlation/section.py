@@ -4,7 +4,7 @@ import pandas
 
 from headroom.core.heads import KINDS
 from headroom.figures import palette, panels
-from headroom.figures.names import folded_runs, run_name
+from headroom.figures.names import choose_folded_runs, run_name
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Section, Table
 from headroom.figures.views import label, lacking, lead, views_with
@@ -42,7 +42,7 @@ def section(study: StudyTables) -> Section:
         for place, scope in enumerate(_scopes(rows[-1])):
             title = "" if scope == "all" else f"{scope} {palette.KIND_NAMES[scope]}"
             (more if place else first).append(_panel(rows[-1], scope, label(study, task, title)))
-        for other in folded_runs(others):
+        for other in choose_folded_runs(others):
             more.append(_panel(rows_where(every, run=other), _scopes(rows[-1])[0], label(study, task, run_name(other))))
     frame = pandas.concat(rows)
     folds = [Fold("All correlations, with ceilings", tables=(_table(frame, study),))]
@@ -81,7 +81,7 @@ def triangle(rows: pandas.DataFrame) -> pandas.DataFrame:
         upper, lower = sorted((first, second), key=names.index)
         made.loc[lower, upper] = value
     made.columns = pandas.Index([f"{place}" for place in range(1, len(names) + 1)])
-    made.index = pandas.Index([f"{name_of(name)} {place}" for place, name in enumerate(names, start=1)])
+    made.index = pandas.Index([f"{name_criterion(name)} {place}" for place, name in enumerate(names, start=1)])
     return made.iloc[:, :-1]
 
 
@@ -93,13 +93,13 @@ def _panel(rows: pandas.DataFrame, scope: str, title: str) -> Panel:
     return Panel(drawing, title, task=task)
 
 
-def name_of(criterion: str) -> str:
+def name_criterion(criterion: str) -> str:
     """Return a criterion as readers should see it."""
     return NAMES.get(criterion, criterion)
 
 
 def _table(frame: pandas.DataFrame, study: StudyTables) -> Table:
-    named = frame.assign(first=frame["first"].map(name_of), second=frame["second"].map(name_of))
+    named = frame.assign(first=frame["first"].map(name_criterion), second=frame["second"].map(name_criterion))
     named = named.rename(columns={"value": "spearman"})
     columns = [*lead(study), "scope", "first", "second", "spearman ~", "ceiling", "heads"]
     headings = {"scope": "heads of", "first": "criterion", "second": "with", "spearman": "Spearman"}

@@ -56,7 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("rank_correlation", __doc__)
     add_run(parser)
     add_settings(parser, pruning=MainSettings)
-    for table, names in compared_by_table().items():
+    for table, names in group_by_table().items():
         flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
         parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
     help_ = "tables of scores on halves, of the stages scores and ablation"
@@ -82,9 +82,9 @@ def read_criteria(given: argparse.Namespace) -> list[Scored]:
     main = settings_from(given, "pruning", MainSettings).main
     found = [
         scored
-        for table, names in compared_by_table(main).items()
+        for table, names in group_by_table(main).items()
         for path in getattr(given, table)
-        for scored in _scored_in(path, names)
+        for scored in _read_scores_in(path, names)
     ]
     halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
     return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
@@ -120,7 +120,7 @@ def _row(first: Scored, second: Scored, heads: Sequence[Head]) -> dict[str, Any]
     ceiling = math.sqrt(reliability(first, heads) * reliability(second, heads))
     made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED)
     pair = {"first": first.name, "second": second.name, "statistic": STATISTIC}
-    about = "|".join([*_marked("a", first), *_marked("b", second), made])
+    about = "|".join([*_mark_scores("a", first), *_mark_scores("b", second), made])
     return pair | found._asdict() | {"ceiling": ceiling, "heads": len(heads), "signature": about}
 
 
@@ -128,7 +128,7 @@ def _values(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndarra
     return numpy.array([scores[head] for head in heads])
 
 
-def _marked(mark: str, scored: Scored) -> list[str]:
+def _mark_scores(mark: str, scored: Scored) -> list[str]:
     return [f"{mark}-{part}" for part in scored.signature.split("|")]
 
 
@@ -146,20 +146,20 @@ def _check_same(found: Sequence[Scored]) -> None:
             )
 
 
-def compared_by_table(main: str = "") -> dict[str, list[str]]:
+def group_by_table(main: str = "") -> dict[str, list[str]]:
     """Return the compared criteria by the experiment whose table contains their scores, the main one first."""
     compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
     named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
     return {table: [name for name in compared if criterion(name).table == table] for table in named}
 
 
-def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
+def _read_scores_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
     """Yield the heads by each criterion of a table; gates exist for some methods and heads only."""
     for name in names:
         rows = criterion(name).read(path)
         if rows.empty and criterion(name).needs == "training":
             continue
-        yield _scored(name, rows[rows["epoch"] == rows["epoch"].max()], path)
+        yield _check_scored(name, rows[rows["epoch"] == rows["epoch"].max()], path)
 
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
@@ -176,7 +176,7 @@ def _both(rows: pandas.DataFrame) -> tuple[dict[Head, float], dict[Head, float]]
     return by_head(first, first["value"]), by_head(second, second["value"])
 
 
-def _scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
+def _check_scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
     rows, halves = found[found["half"] == "all"], _both(found)
     if rows.empty:
         raise HeadroomError(f"{path}: no score by {name}; rerun the job that writes it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
@@ -42,14 +42,14 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Explain a checkpoint's outputs and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.methods.propagation import rule_of
+    from headroom.methods.propagation import choose_rule
     from headroom.methods.relevance import relevances
 
     settings = settings_from(given, "relevance", RelevanceSettings)
     examples = engine.examples(given.set, settings.examples)
     model = engine.load(given.checkpoint)
     batches = engine.batches(model, examples, BATCH_EXAMPLES)
-    found = relevances(model, followed(batches, "relevance", "batches"), rule=rule_of(settings))
+    found = relevances(model, follow_items(batches, "relevance", "batches"), rule=choose_rule(settings))
     if not found.conservation_error <= CONSERVED:
         logger.warning(
             "warning: relevance is not conserved, the relative error is %.2g; the model contains an operation that the "

@@ -9,7 +9,7 @@ from headroom.figures import palette, panels
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Section, Table
-from headroom.figures.views import PUBLISHED, lacking, panels_of, views_with
+from headroom.figures.views import PUBLISHED, build_panels, lacking, views_with
 from headroom.study.selection import last_epochs, main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
@@ -63,7 +63,7 @@ def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTable
         return panels.dots(own, looks, f"removal-{task}", across, row="share", hue="source", limits=limits)
 
     keys = tuple(panels.key(look, name, line=False) for name, look in looks.items())
-    return Figure("removal", panels_of(study, rows, draw), *texts("removal"), keys, rows)
+    return Figure("removal", build_panels(study, rows, draw), *texts("removal"), keys, rows)
 
 
 def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:

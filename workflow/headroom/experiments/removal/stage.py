@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headroom.core.command import epoch_of, leading_columns
+from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
@@ -18,7 +18,7 @@ from headroom.engines.engine import Engine
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.removal.settings import RemovalSettings
 from headroom.experiments.removal.table import REMOVAL
-from headroom.methods.orders import least_important_first, read_scores, removed_first
+from headroom.methods.orders import least_important_first, read_scores, take_first
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -46,13 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     import torch
 
-    from headroom.methods.repair import CALIBRATION_SET, calibrated_on
+    from headroom.methods.repair import CALIBRATION_SET, calibrate_on
 
     settings = settings_from(given, "removal", RemovalSettings)
     judged = engine.judged_set(given.set)
     full = engine.load(given.checkpoint)
     intervention = Intervention(chosen_heads(given, full, settings.share), repair=settings.repair)
-    replacements = None if settings.repair == "none" else calibrated_on(engine, full)
+    replacements = None if settings.repair == "none" else calibrate_on(engine, full)
     sliced = engine.load(given.checkpoint)
     sliced.realise(intervention, replacements)
     sliced.save(given.sliced)
@@ -76,9 +76,9 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
     if given.scores is None:
         raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
     main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
     heads = all_heads(model.sites)
-    return removed_first(least_important_first(scores, heads), round(share * len(heads)))
+    return take_first(least_important_first(scores, heads), round(share * len(heads)))
 
 
 def compare(

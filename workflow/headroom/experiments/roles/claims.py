@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pandas
 
 from headroom.core.heads import Head
-from headroom.study.selection import heads_of, last_epochs, rows_where
+from headroom.study.selection import last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 ROLES = ("positional", "syntactic", "rare")
@@ -27,7 +27,7 @@ PLAIN = 0.2
 HEAD = ["kind", "layer", "head"]
 
 
-def held(roles: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
+def select_held(roles: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
     """Return the last epoch's roles of one model, on real trees."""
     rows = rows_where(last_epochs(roles), model=model)
     return rows[rows["trees"] != SHUFFLED]
@@ -36,13 +36,13 @@ def held(roles: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
 def of_heads(rows: pandas.DataFrame) -> dict[Head, list[str]]:
     """Return the targets that each head points to, each once."""
     found: defaultdict[Head, list[str]] = defaultdict(list)
-    for head, target in zip(heads_of(rows), rows["target"], strict=True):
+    for head, target in zip(parse_heads(rows), rows["target"], strict=True):
         if target not in found[head]:
             found[head].append(target)
     return dict(found)
 
 
-def role_of(head: Head, targets: dict[Head, list[str]]) -> str:
+def find_role(head: Head, targets: dict[Head, list[str]]) -> str:
     """Return what a head is counted as: a role, `several` or `unknown`."""
     roles = {kind_of_target(target) for target in targets.get(head, ())}
     return roles.pop() if len(roles) == 1 else "several" if roles else "unknown"
@@ -69,12 +69,12 @@ def best_heads(pointing: pandas.DataFrame) -> pandas.DataFrame:
     ordered = chosen.sort_values("value", ascending=False, kind="stable")
     first = ordered.drop_duplicates("target")[[*HEAD, "target"]]
     found = first.merge(judged, on=[*HEAD, "target"])
-    found = found.assign(margin=found["value"] - found["baseline"], name=[str(head) for head in heads_of(found)])
+    found = found.assign(margin=found["value"] - found["baseline"], name=[str(head) for head in parse_heads(found)])
     order = sorted(range(len(found)), key=lambda place: in_order(found["target"].iloc[place]))
     return found.iloc[order].reset_index(drop=True)
 
 
-def relations_of(pointing: pandas.DataFrame, run: str, model: str = TRAINED, trees: str = "gold") -> pandas.DataFrame:
+def list_relations(pointing: pandas.DataFrame, run: str, model: str = TRAINED, trees: str = "gold") -> pandas.DataFrame:
     """Return the best heads of one run's model."""
     return best_heads(rows_where(pointing, run=run, model=model, trees=trees))
 
@@ -92,7 +92,7 @@ def controls(roles: pandas.DataFrame) -> dict[str, int]:
     return {UNTRAINED: len(untrained[untrained["trees"] != SHUFFLED]), SHUFFLED: len(shuffled)}
 
 
-def counted(targets: Iterable[str]) -> dict[str, int]:
+def count_targets(targets: Iterable[str]) -> dict[str, int]:
     """Return how many of these targets belong to each role."""
     kinds = [kind_of_target(target) for target in targets]
     return {role: kinds.count(role) for role in ROLES}
@@ -100,7 +100,7 @@ def counted(targets: Iterable[str]) -> dict[str, int]:
 
 def main_roles(tables: StudyTables, run: str) -> dict[Head, list[str]]:
     """Return the targets of every head of a run's trained model that holds a role."""
-    return of_heads(held(rows_where(tables.roles, run=run)))
+    return of_heads(select_held(rows_where(tables.roles, run=run)))
 
 
 def is_position(target: str) -> bool:

@@ -20,20 +20,20 @@ from headroom.experiments.roles.claims import (
     TRAINED,
     UNTRAINED,
     confidence,
-    held,
     in_order,
+    list_relations,
     main_roles,
-    relations_of,
+    select_held,
 )
 from headroom.experiments.roles.names import letter_keys, letters, target_name, target_words
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
-from headroom.figures.names import folded_runs, run_name
+from headroom.figures.names import choose_folded_runs, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import PUBLISHED, label, lead, panels_of
-from headroom.study.selection import heads_of, last_epochs, rows_where
+from headroom.figures.views import PUBLISHED, build_panels, label, lead
+from headroom.study.selection import last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables, task_of
 
 RELATIONS = PUBLISHED["relations"]
@@ -59,7 +59,7 @@ def section(study: StudyTables) -> Section:
         return Section("roles", TITLE, missing=str(words("roles", "missing")))
     best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
-    by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _held(study)
+    by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _list_held(study)
     figure = _relations(best, study) if len(best) else by_confidence
     folds = [Fold("Definition of roles", text=words("roles", "method"))]
     if len(best):
@@ -94,9 +94,9 @@ def _remarks(study: StudyTables) -> tuple[str, ...]:
 def _margins(view: StudyTables, run: str) -> pandas.DataFrame:
     """Return a row per relation and who tracks it (`hue`, `who`), with accuracies and margins in % of words."""
     given = {
-        (BEST, "here"): relations_of(view.attention_stats, run),
-        (CONTROL, UNTRAINED): relations_of(view.attention_stats, run, UNTRAINED),
-        (CONTROL, SHUFFLED): relations_of(view.attention_stats, run, TRAINED, SHUFFLED),
+        (BEST, "here"): list_relations(view.attention_stats, run),
+        (CONTROL, UNTRAINED): list_relations(view.attention_stats, run, UNTRAINED),
+        (CONTROL, SHUFFLED): list_relations(view.attention_stats, run, TRAINED, SHUFFLED),
     }
     found = [rows.assign(hue=hue, who=who) for (hue, who), rows in given.items() if len(rows)]
     found[1:] = [rows.drop(columns=["low", "high"]) for rows in found[1:]]
@@ -145,7 +145,7 @@ def _relations(best: pandas.DataFrame, study: StudyTables) -> Figure:
     }
     key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
     frame = best.drop(columns=["hollow", "study"])
-    return Figure("relations", panels_of(study, drawn, draw), *texts("roles"), tuple(key), frame)
+    return Figure("relations", build_panels(study, drawn, draw), *texts("roles"), tuple(key), frame)
 
 
 def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
@@ -190,14 +190,17 @@ def _confidences(study: StudyTables) -> Figure | None:
     for task in study.tasks:
         view = study.of_task(task)
         runs = [run for run in view.runs if run in set(view.attention_stats["run"])]
-        for run in runs[:1] + folded_runs(runs[1:]):
+        for run in runs[:1] + choose_folded_runs(runs[1:]):
             rows = confidence(view.attention_stats, run)
-            drawing = _encoder(dict(zip(heads_of(rows), rows["value"], strict=True)), main_roles(view, run))
+            drawing = _encoder(dict(zip(parse_heads(rows), rows["value"], strict=True)), main_roles(view, run))
             title = label(study, task, run_name(run))
             made += [Panel(one, title, task=task if run == runs[0] else "") for one in drawing]
     if not made:
         return None
-    key = (Key(mark_sample("square", "kind-e"), "mean largest weight"), *letter_keys(held(study.roles)["target"]))
+    key = (
+        Key(mark_sample("square", "kind-e"), "mean largest weight"),
+        *letter_keys(select_held(study.roles)["target"]),
+    )
     return Figure("roles", tuple(made), *texts("roles", "confidence"), key, is_atlas=True)
 
 
@@ -207,7 +210,7 @@ def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]
     highest = max((rows_where(rows, kind="E")["value"].max() for rows in found.values() if len(rows)), default=0.0)
     made = []
     for task, rows in found.items():
-        values = dict(zip(heads_of(rows), rows["value"], strict=True))
+        values = dict(zip(parse_heads(rows), rows["value"], strict=True))
         drawing = _encoder(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
         made += [Panel(one, label(study, task), task=task) for one in drawing]
     if not made:
@@ -229,9 +232,9 @@ def _encoder(
     return draw_atlases(marks)
 
 
-def _held(study: StudyTables) -> tuple[Table, ...]:
+def _list_held(study: StudyTables) -> tuple[Table, ...]:
     """Return every role of every run with its head; nothing without any."""
-    rows = held(study.roles)
+    rows = select_held(study.roles)
     if rows.empty:
         return ()
     places = [
@@ -239,7 +242,7 @@ def _held(study: StudyTables) -> tuple[Table, ...]:
         for run, role, target in rows[["run", "role", "target"]].to_numpy()
     ]
     shares = {f"{name} (%)": 100 * rows[column] for name, column in (("words", "value"), ("baseline", "baseline"))}
-    names, targets = list(map(str, heads_of(rows))), rows["target"].map(target_name)
+    names, targets = list(map(str, parse_heads(rows))), rows["target"].map(target_name)
     rows = rows.assign(task=rows["run"].map(task_of), name=names, target=targets, **shares)
     rows = rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
     columns = [*lead(study), "role", "target", "run", "name", *shares]
@@ -269,7 +272,7 @@ def heads(view: StudyTables, run: str) -> pandas.DataFrame:
         "rare words (%)": (100 * rare["value"], rare),
         "by chance (%)": (100 * rare["baseline"], rare),
     }
-    by_head = {name: dict(zip(heads_of(rows), values, strict=True)) for name, (values, rows) in given.items()}
+    by_head = {name: dict(zip(parse_heads(rows), values, strict=True)) for name, (values, rows) in given.items()}
     targets = main_roles(view, run)
     every = sorted({*targets, *(head for found in by_head.values() for head in found)})
     rows = [
@@ -287,7 +290,7 @@ def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
     for task, (view, run) in views.items():
         rows = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
         rows = rows[rows["target"].isin(NEAR)]
-        rows = rows.assign(task=task, name=list(map(str, heads_of(rows))), value=100 * rows["value"])
+        rows = rows.assign(task=task, name=list(map(str, parse_heads(rows))), value=100 * rows["value"])
         own = rows.pivot(index=["task", *HEAD, "name"], columns="target", values="value").reset_index()
         found.append(own.sort_values("kind", ascending=False, kind="stable"))  # the encoder first
     wide = pandas.concat(found or [pandas.DataFrame()])

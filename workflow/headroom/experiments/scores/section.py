@@ -8,20 +8,27 @@ from headroom.core.formatting import listing, number, plural
 from headroom.core.heads import Head
 from headroom.figures import panels
 from headroom.figures.atlas import Mark, draw_atlases
-from headroom.figures.names import CRITERION_NAMES, criterion_name, folded_runs, order_name, run_name, words_of
+from headroom.figures.names import (
+    CRITERION_NAMES,
+    choose_folded_runs,
+    choose_words,
+    criterion_name,
+    order_name,
+    run_name,
+)
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
 from headroom.figures.views import label, lacking, lead, views_with
 from headroom.study.selection import (
     examples_in,
-    heads_of,
     in_order,
     last_epochs,
     main_criterion,
     main_run,
+    parse_heads,
+    read_signed,
     rows_where,
-    signed,
 )
 from headroom.study.tables import StudyTables, kind_of
 
@@ -36,12 +43,12 @@ def section(study: StudyTables) -> Section:
         return Section("scores", TITLE, missing=str(words("scores", "missing")))
     first, more, shown = list[Panel](), list[Panel](), list[str]()
     for view in views.values():
-        for place, (run, criterion, normalised) in enumerate(_drawn(view)):
+        for place, (run, criterion, normalised) in enumerate(_list_drawn(view)):
             name = order_name(criterion, normalised)
             shown += [] if place else [name]
             name = name if run == main_run(view.scores, view) else f"{name}, {run_name(run)}"
             rows = rows_where(last_epochs(view.scores), run=run, criterion=criterion, normalised=normalised)
-            drawn = draw_atlases(marks_of(rows), still=place > 0)
+            drawn = draw_atlases(build_marks(rows), still=place > 0)
             title = label(study, view.task, name if place else "")
             (more if place else first).extend(panels.atlases(drawn, title, view.task))
     table = _table(study, views)
@@ -57,20 +64,20 @@ def _figure(name: str, drawn: list[Panel], how: str = "", frame: pandas.DataFram
     return Figure(name, tuple(drawn), words("scores", "alt"), how, KEY, frame, is_atlas=True)
 
 
-def marks_of(rows: pandas.DataFrame) -> dict[Head, Mark]:
+def build_marks(rows: pandas.DataFrame) -> dict[Head, Mark]:
     """Return the atlas marks of one criterion: areas proportional to the score, the largest fills its cell."""
     limit = float(rows["value"].abs().max()) or 1.0
-    values = zip(heads_of(rows), rows["value"], strict=True)
+    values = zip(parse_heads(rows), rows["value"], strict=True)
     return {head: Mark(value / limit, number(value)) for head, value in values}
 
 
-def _drawn(view: StudyTables) -> list[tuple[str, str, str]]:
+def _list_drawn(view: StudyTables) -> list[tuple[str, str, str]]:
     """Return run, criterion and normalisation of what is drawn: all criteria of the main run, the first of others."""
     rows = last_epochs(view.scores)
     run = main_run(rows, view)
     names = criteria(rows_where(rows, run=run))
     pairs = [(names[0], "raw"), (names[0], "layer"), *((name, "raw") for name in names[1:])]
-    others = folded_runs([other for other in view.runs if other != run])
+    others = choose_folded_runs([other for other in view.runs if other != run])
     wanted = [*((run, *pair) for pair in pairs), *((other, *pairs[0]) for other in others)]
     present = set(rows[["run", "criterion", "normalised"]].itertuples(index=False, name=None))
     return [one for one in wanted if one in present]
@@ -88,7 +95,7 @@ def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
         rows = rows_where(last_epochs(view.scores), run=main_run(view.scores, view), normalised="raw")
         names = in_order([*names, *criteria(rows)], ())
         wide = rows.pivot(index=["run", "kind", "layer", "head"], columns="criterion", values="value").reset_index()
-        made.append(wide.assign(task=task, name=[str(head) for head in heads_of(wide)]))
+        made.append(wide.assign(task=task, name=[str(head) for head in parse_heads(wide)]))
     columns = [*lead(study), "name", *names]
     headings = {"name": "head", **{name: criterion_name(name) for name in names}}
     return Table("scores", pandas.concat(made), columns, headings)
@@ -96,8 +103,8 @@ def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
 
 def _method(views: Mapping[str, StudyTables]) -> str:
     on = dict.fromkeys(
-        (plural(amount, words_of(task).example), text)
+        (plural(amount, choose_words(task).example), text)
         for task, view in views.items()
-        if (amount := examples_in(view.scores)) and (text := signed(view.scores, "set"))
+        if (amount := examples_in(view.scores)) and (text := read_signed(view.scores, "set"))
     )
     return words("scores", "method", on=list(on), classifies=any(kind_of(task) == "classification" for task in views))

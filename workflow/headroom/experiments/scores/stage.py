@@ -8,13 +8,13 @@ from typing import Any
 
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.progress import followed
+from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.scores.table import SCORES, SCORES_HALVES
-from headroom.methods.criteria import NORMALISATIONS, Scores, normalised_by_layer, scored
+from headroom.methods.criteria import NORMALISATIONS, Scores, normalise_by_layer, score_heads
 
 logger = logging.getLogger("headroom.experiments.scores.stage")
 
@@ -36,11 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = engine.examples(given.set, settings.examples)
     about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []
-    for checkpoint in followed(given.checkpoints, "scores", "epochs"):
+    for checkpoint in follow_items(given.checkpoints, "scores", "epochs"):
         leading = leading_columns(given, checkpoint)
         model = engine.load(checkpoint)
         batches = engine.batches(model, examples, settings.batch_examples)
-        rows += [leading | row | {"signature": about} for row in _rows(scored(model, batches))]
+        rows += [leading | row | {"signature": about} for row in _rows(score_heads(model, batches))]
         logger.info("scored %s", checkpoint)
     SCORES.write(given.output, rows)
     if given.halves:
@@ -50,13 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _half_rows(model: Any, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:
     for index, half in enumerate(("choose", "score")):
-        for criterion, scores in scored(model, batches, half=index).items():
+        for criterion, scores in score_heads(model, batches, half=index).items():
             for head in sorted(scores):
                 yield {**asdict(head), "criterion": criterion, "half": half, "value": scores[head]}
 
 
 def _rows(raw: dict[str, Scores]) -> Iterator[dict[str, Any]]:
     for criterion, scores in raw.items():
-        for normalised, table in zip(NORMALISATIONS, (scores, normalised_by_layer(scores))):
+        for normalised, table in zip(NORMALISATIONS, (scores, normalise_by_layer(scores))):
             for head in sorted(table):
                 yield {**asdict(head), "criterion": criterion, "normalised": normalised, "value": table[head]}

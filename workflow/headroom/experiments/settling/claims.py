@@ -11,7 +11,7 @@ from numpy import ndarray
 from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_order, number, with_agreement
 from headroom.claims.verdict import Number, Reading, above, below
 from headroom.core import ranks
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.selection import main_criterion, main_metric, measurable, rows_where
 from headroom.study.tables import StudyTables
 
@@ -27,7 +27,7 @@ def late_plateau(
 
     The first is the first checkpoint whose score can be judged; it may lie inside the first epoch.
     """
-    epochs = judged_epochs(rows)
+    epochs = list_judged_epochs(rows)
     if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
         return None
     curves = [curve_by(rows_where(rows, epoch=epoch), order) for epoch in (epochs[0], epochs[-1])]
@@ -43,7 +43,7 @@ def late_plateau(
     return Reading(numbers)
 
 
-def judged_epochs(rows: pandas.DataFrame) -> list[float]:
+def list_judged_epochs(rows: pandas.DataFrame) -> list[float]:
     """Return the checkpoints of one run, from `with_scale`, whose full score is large enough for shares of it.
 
     They are named by their epochs and in order; those inside the first epoch are below 1.
@@ -69,7 +69,7 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
     runs = list(by_run(every, tables))
     criteria = list(dict.fromkeys(every["criterion"])) if len(every) else []
     chosen = PAPERS_OWN[0] if PAPERS_OWN[0] in criteria else main_criterion(every)
-    by_criterion = {name: _settled(runs, name, early, settled) for name in dict.fromkeys([chosen, *criteria])}
+    by_criterion = {name: _read_settled(runs, name, early, settled) for name in dict.fromkeys([chosen, *criteria])}
     known = [one for one in by_criterion.values() if one]
     return [with_agreement(known)] if by_criterion.get(chosen) else []
 
@@ -84,13 +84,13 @@ class Ranking(NamedTuple):
     end: BySite
 
 
-def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
+def _read_settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
     """Read all runs by one criterion; None if none has scores from the first part of training."""
     found = [one for rows in runs if (one := _ranking(rows, criterion, early))]
     if not found:
         return None
     sites = [_within_sites(one.early, one.end) for one in found]
-    own = mean_of([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
+    own = estimate_mean([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
     within = Estimate(*(float(end) for end in numpy.clip(own, -1, 1)))
     about = {"epoch": found[0].epoch, "last": found[0].last}
     numbers = [Number("spearman", within, about=about, asked=above(settled))]

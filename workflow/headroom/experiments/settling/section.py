@@ -5,12 +5,12 @@ from markupsafe import Markup
 
 from headroom.core.formatting import listing
 from headroom.figures import curves, palette, panels
-from headroom.figures.names import criterion_name, run_name, words_of
+from headroom.figures.names import choose_words, criterion_name, run_name
 from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import PUBLISHED, lacking, panels_of, views_with
+from headroom.figures.views import PUBLISHED, build_panels, lacking, views_with
 from headroom.study.selection import (
     main_gradient,
     main_metric,
@@ -73,7 +73,7 @@ def _figure(rows: pandas.DataFrame, study: StudyTables) -> Figure:
     names = {ALL: ALL} | {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()}
     keys = tuple(panels.key(look, names[kind]) for kind, look in looks.items() if kind in set(rows["kind"]))
     said = texts("settling", criteria=listing(dict.fromkeys(map(criterion_name, rows["criterion"]))))
-    return Figure("settling", panels_of(study, bare, draw), *said, keys, rows.drop(columns="signature"))
+    return Figure("settling", build_panels(study, bare, draw), *said, keys, rows.drop(columns="signature"))
 
 
 def _rank_fold(rows: pandas.DataFrame) -> Fold:
@@ -144,9 +144,9 @@ def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) ->
     limits = curves.limits(shown)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        shown, axes = own.assign(run=""), (across, ("kept", words_of(task).kept))
+        shown, axes = own.assign(run=""), (across, ("kept", choose_words(task).kept))
         return panels.lines(shown, looks, f"epochs-{task}", *axes, hue="line", reference=100.0, limits=limits)
 
     if "paper" in set(shown["run"]):
         keys.append(panels.key(Look(palette.INK), "paper"))
-    return Figure("pruned_epochs", panels_of(study, shown, draw), *texts("settling", "epochs"), tuple(keys), rows)
+    return Figure("pruned_epochs", build_panels(study, shown, draw), *texts("settling", "epochs"), tuple(keys), rows)

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import epoch_of
+from headroom.core.command import read_epoch
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
@@ -17,8 +17,8 @@ from headroom.engines.engine import Engine, Workload
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
-from headroom.methods.orders import least_important_first, read_scores, removed_first
-from headroom.methods.timing import THREADS, interleaved, quartiles, ratio_summary
+from headroom.methods.orders import least_important_first, read_scores, take_first
+from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_interleaved
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
@@ -75,10 +75,10 @@ def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSett
 
     models: Models = {FULL: load()}
     main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
     order = least_important_first(scores, all_heads(models[FULL].sites))
     for share in settings.shares:
-        gone = removed_first(order, round(share * len(order)))
+        gone = take_first(order, round(share * len(order)))
         masked, sliced = load(), load()
         masked.gates.mask(gone)
         sliced.remove(gone)
@@ -91,7 +91,7 @@ def measure(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return raw samples and summaries of one part at one batch size."""
     actions = {key: work.action(model, part) for key, model in models.items()}
-    seconds = interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
+    seconds = time_interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
     place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
     samples = [
         {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value}

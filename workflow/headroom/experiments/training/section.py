@@ -6,13 +6,13 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_name
-from headroom.experiments.arms.paired import compared
+from headroom.experiments.arms.paired import read_compared
 from headroom.figures import palette, panels
-from headroom.figures.names import run_name, words_of
+from headroom.figures.names import choose_words, run_name
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import lacking, panels_of, views_with
+from headroom.figures.views import build_panels, lacking, views_with
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
@@ -60,12 +60,12 @@ def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
         return panels.dots(rows, looks, f"training-{task}", across, row="name", hue="arm")
 
     keys = _keys(looks, frame["arm"], line=False)
-    return Figure("training", panels_of(study, frame, draw), *texts("training"), keys, frame)
+    return Figure("training", build_panels(study, frame, draw), *texts("training"), keys, frame)
 
 
 def _by_arm(rows: pandas.DataFrame, view: StudyTables) -> pandas.DataFrame:
     """Return runs as single dots of a row per arm, and the means over seeds that the table `arms` has."""
-    found = {arm: compared(view, "metric_mean", arm) for arm in dict.fromkeys(rows["arm"])}
+    found = {arm: read_compared(view, "metric_mean", arm) for arm in dict.fromkeys(rows["arm"])}
     means = [{"arm": arm, "single": False} | one._asdict() for arm, one in found.items() if one is not None]
     single = rows["arm"].isin([one["arm"] for one in means])
     every = pandas.concat([rows.assign(single=single), pandas.DataFrame(means)], ignore_index=True)
@@ -91,7 +91,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
     frame = frame.assign(arm=frame["run"].map(arm_of))
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", words_of(task).loss)
+        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", choose_words(task).loss)
         return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
 
     keys = (
@@ -99,7 +99,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
         panels.key(Look(palette.INK), "validation"),
         panels.key(Look(palette.INK, MEASURES["train_loss"]), "training"),
     )
-    figure = Figure("losses", panels_of(study, frame, draw), *texts("training", "losses"), keys, frame)
+    figure = Figure("losses", build_panels(study, frame, draw), *texts("training", "losses"), keys, frame)
     return Fold("losses over the epochs, and time", figure, (_last(views),))
 
 

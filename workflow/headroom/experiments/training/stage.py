@@ -12,7 +12,7 @@ from headroom.core.command import add_run, add_until, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
-from headroom.engines.command import add_engine, chosen_engine, part_of
+from headroom.engines.command import add_engine, chosen_engine, import_part
 from headroom.experiments.training.table import TRAINING
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(chosen_engine(arguments)).parse_args(arguments)
     with without_collection():
         from headroom.engines.training import carry_out, epoch_rows
-    training = training_of(given)
+    training = build_training(given)
     if not given.until and not given.checkpoints:
         raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
     places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
@@ -70,10 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     TRAINING.write(given.output, epoch_rows(records, leading, signature))
 
 
-def training_of(given: argparse.Namespace) -> Training:
+def build_training(given: argparse.Namespace) -> Training:
     """Return the training of the command line; no other engine than the chosen one is loaded."""
     with without_collection():
-        arms = part_of(given.engine, "arms")  # the rule names it
+        arms = import_part(given.engine, "arms")  # the rule names it
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.engine)}
     if given.engine == "fairseq":
         parts["random_draw"] = given.random_draw

@@ -19,7 +19,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.experiments.update_cost.settings import UpdateCostSettings
 from headroom.experiments.update_cost.table import UPDATE_COST
-from headroom.methods.timing import THREADS, interleaved, ratio_summary
+from headroom.methods.timing import THREADS, ratio_summary, time_interleaved
 from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     torch.set_num_threads(THREADS)
     updates, setting = prepare_updates(given, arms)
-    seconds = interleaved(updates, warmup=WARMUP, repeats=settings.repeats)
+    seconds = time_interleaved(updates, warmup=WARMUP, repeats=settings.repeats)
     first = next(iter(arms))
     for arm in arms:
         logger.info("%s: %.3f times the update of %s", arm, ratio_summary(seconds[arm], seconds[first])[0], first)

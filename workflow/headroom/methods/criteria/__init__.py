@@ -99,7 +99,7 @@ def criterion(name: str) -> Criterion:
     return criteria()[name]
 
 
-def scored(
+def score_heads(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
     """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
@@ -117,7 +117,7 @@ def families(table: str) -> dict[Score, list[Criterion]]:
 
 
 @cache
-def family_of(name: str) -> str:
+def find_family(name: str) -> str:
     """Return the family whose functions compute a criterion for the comparison; "" if another experiment does."""
     return next((family for family, own in _families().items() if name in own), "")
 
@@ -156,7 +156,7 @@ def score_rows(found: Mapping[str, Scores]) -> Iterator[dict[str, Any]]:
             yield {**asdict(head), "criterion": name, "value": scores[head]}
 
 
-def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
+def normalise_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
     """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
     squares: dict[tuple[str, int], float] = {}
     for head, score in scores.items():
@@ -178,14 +178,14 @@ def criterion_scores(
         rows = one.read(path, chosen_on)
         rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
         if len(rows):
-            return by_head(rows, _ranked(rows) if "tie" in rows else rows["value"])
+            return by_head(rows, _rank_rows(rows) if "tie" in rows else rows["value"])
     named = ", ".join(map(str, paths))
     raise HeadroomError(
         f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
     )
 
 
-def _ranked(rows: pandas.DataFrame) -> list[float]:
+def _rank_rows(rows: pandas.DataFrame) -> list[float]:
     """Return the rank of every row by value, equal ones by `tie`, (rows,); rows equal in both have one rank."""
     keys = list(zip(rows["value"], rows["tie"]))
     ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
@@ -225,8 +225,8 @@ def check_compared(
     key, known = f"configuration: {place}.bakeoff", criteria()
     unknown = [name for name in compared if name not in known]
     mistakes = [f"{key}.criteria: unknown criterion '{name}'; use those of docs/criteria.md" for name in unknown]
-    for name in (name for name in compared if name in known and not family_of(name)):
+    for name in (name for name in compared if name in known and not find_family(name)):
         if known[name].table in lacking:
             mistakes.append(f"{key}.criteria: '{name}' {lacking[known[name].table]}")
-    apart = [name for name in rescored if name in known and not family_of(name)]
+    apart = [name for name in rescored if name in known and not find_family(name)]
     return [*mistakes, *(f"{key}.rescored: '{name}' cannot be scored again; leave it out" for name in apart)]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
-from headroom.methods.criteria.gradient import at_kept, of_heads, rows_of
+from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,7 +43,7 @@ def watch(model: HeadModel, batches: Iterable[Any], removed: Collection[Head], h
     import torch
 
     for batch in batches:
-        if not (rows := rows_of(batch, half)):
+        if not (rows := build_rows(batch, half)):
             continue
         real = model.real(batch)
 
@@ -75,7 +75,7 @@ def activation_scores(
         whole = torch.zeros(len(SOURCES), live.site.heads, dtype=torch.float64)
         if live.kept:
             here = torch.tensor([head not in removed for head in live.kept_heads()])
-            whole = at_kept(sums[live.site].scores(here) * here, live.kept, live.site.heads)
+            whole = place_kept(sums[live.site].scores(here) * here, live.kept, live.site.heads)
         for name, values in zip(SOURCES, whole):
             found[name][live.site] = values
     return {name: of_heads(values) for name, values in found.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
-from headroom.methods.criteria.gradient import at_kept, of_heads, rows_of
+from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ def entropy_scores(
     sums = {live.site: torch.zeros(len(live.kept), dtype=torch.float64) for live in model.live_sites}
     queries = dict.fromkeys(sums, 0)
     for batch in batches:
-        if not (rows := rows_of(batch, half)):
+        if not (rows := build_rows(batch, half)):
             continue
         real = model.real(batch)
 
@@ -44,7 +44,7 @@ def entropy_scores(
     found: dict[Site, Tensor] = {}
     for live in model.live_sites:
         here = torch.tensor([head not in removed for head in live.kept_heads()], dtype=torch.float64)
-        found[live.site] = at_kept(here * sums[live.site] / max(queries[live.site], 1), live.kept, live.site.heads)
+        found[live.site] = place_kept(here * sums[live.site] / max(queries[live.site], 1), live.kept, live.site.heads)
     entropy = of_heads(found)
     return {"attention-entropy": entropy, "attention-entropy-inverse": {head: -own for head, own in entropy.items()}}
 

@@ -60,13 +60,13 @@ def attention_attribution_scores(
     """
     import torch
 
-    from headroom.methods.masked_losses import all_scores, examples_of, open_heads
+    from headroom.methods.masked_losses import all_scores, list_examples, open_heads
 
     heads = open_heads(model, removed)
-    chosen = examples_of(batches, half=half, limit=examples)
+    chosen = list_examples(batches, half=half, limit=examples)
     sums: dict[Head, float] = dict.fromkeys(heads, 0.0)
     for batch in chosen:
-        maps, values = _attended(model, batch, heads)
+        maps, values = _attend(model, batch, heads)
         for live in (live for live in model.live_sites if live.kept):
             slopes = _mean_slopes(model, batch, live.site, heads, steps)
             slopes_of_weights = torch.einsum("tbkd,sbkd->bkts", slopes, values[live.site])
@@ -78,12 +78,12 @@ def attention_attribution_scores(
     return {"attention-attribution": all_scores(model, heads, [value / count for value in sums.values()])}
 
 
-def _attended(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict[Site, Tensor], dict[Site, Tensor]]:
+def _attend(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict[Site, Tensor], dict[Site, Tensor]]:
     """Return the attention weights (B, K, T, S) and the values (S, B, K, d) of every site with heads."""
     import torch
 
     from headroom.engines.maps import shown_values
-    from headroom.methods.masked_losses import gated
+    from headroom.methods.masked_losses import set_gates
 
     sites: list[AttentionSite] = [live for live in model.live_sites if live.kept]
     for live in sites:
@@ -92,7 +92,7 @@ def _attended(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict
     values: dict[Site, Tensor] = {}
     with (
         torch.no_grad(),
-        gated(model, torch.ones(len(heads)), heads),
+        set_gates(model, torch.ones(len(heads)), heads),
         model.maps_shown(maps.__setitem__),
         shown_values(sites, values.__setitem__, batch_first=model.gates.batch_first),
     ):
@@ -104,7 +104,7 @@ def _mean_slopes(model: HeadModel, batch: Any, site: Site, heads: Sequence[Head]
     """Return the mean of dF/dz over the gates k/m of a site, k = 1..m, summed over no examples, (T, B, K, d)."""
     import torch
 
-    from headroom.methods.masked_losses import gated
+    from headroom.methods.masked_losses import set_gates
 
     seen: list[Tensor] = []
 
@@ -117,7 +117,7 @@ def _mean_slopes(model: HeadModel, batch: Any, site: Site, heads: Sequence[Head]
     for step in range(1, steps + 1):
         gates = torch.where(inside, step / steps, 1.0)
         seen.clear()
-        with torch.enable_grad(), gated(model, gates, heads), model.gates.observed(keep):
+        with torch.enable_grad(), set_gates(model, gates, heads), model.gates.observed(keep):
             nats, targets = model.losses(batch)
             probability = torch.exp(-nats / targets).sum()
         total = total + torch.autograd.grad(probability, seen)[0] / steps

@@ -24,7 +24,7 @@ EXAMPLES = 256
 """Examples, from the start of the set."""
 
 
-def eliminated(model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = ()) -> list[tuple[Head, float]]:
+def eliminate(model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = ()) -> list[tuple[Head, float]]:
     """Return all remaining heads in the order of their removal, with the mean loss of an example after each.
 
     Equal losses are decided by table order. The model is in eval mode, batches have references.
@@ -66,9 +66,9 @@ def backward_elimination_scores(
         half: 0 or 1 for examples at even or odd positions of the set only.
         examples: The number of examples, from the start of the set or half; None for all.
     """
-    from headroom.methods.masked_losses import all_scores, examples_of
+    from headroom.methods.masked_losses import all_scores, list_examples
 
-    order = [head for head, _ in eliminated(model, examples_of(batches, half=half, limit=examples), removed)]
+    order = [head for head, _ in eliminate(model, list_examples(batches, half=half, limit=examples), removed)]
     return {"backward-elimination": all_scores(model, order, map(float, range(1, len(order) + 1)))}
 
 

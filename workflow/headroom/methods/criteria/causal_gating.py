@@ -110,9 +110,9 @@ def causal_gates(
     heads = open_heads(model, removed)
     drawn = torch.rand(len(heads), generator=torch.Generator().manual_seed(seed))
     feed = _endless(list(batches), seed)
-    free = _fitted(model, heads, torch.logit(drawn, eps=1e-6), feed, updates, 0.0)
+    free = _fit_gates(model, heads, torch.logit(drawn, eps=1e-6), feed, updates, 0.0)
     opened, closed = (
-        _fitted(model, heads, free, feed, updates, sign * strength).sigmoid().tolist() for sign in (1, -1)
+        _fit_gates(model, heads, free, feed, updates, sign * strength).sigmoid().tolist() for sign in (1, -1)
     )
     return {head: CausalGates(*pair) for head, pair in zip(heads, zip(opened, closed))}
 
@@ -124,19 +124,19 @@ def _endless(batches: Sequence[Any], seed: int) -> Iterator[Any]:
         yield from shuffled.sample(batches, len(batches))
 
 
-def _fitted(
+def _fit_gates(
     model: HeadModel, heads: Sequence[Head], start: Tensor, feed: Iterator[Any], updates: int, strength: float
 ) -> Tensor:
     """Return theta (N,) after updates from a start (N,) under a penalty of this strength."""
     import torch
 
-    from headroom.methods.masked_losses import gated
+    from headroom.methods.masked_losses import set_gates
 
     theta = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([theta], lr=RATE)
     for _ in range(updates if heads else 0):
         batch = next(feed)
-        with torch.enable_grad(), gated(model, theta.sigmoid(), heads):
+        with torch.enable_grad(), set_gates(model, theta.sigmoid(), heads):
             nats, targets = model.losses(batch)
             loss = (nats / targets).mean().cpu() - strength * theta.clamp(-LARGEST, LARGEST).mean()
         (theta.grad,) = torch.autograd.grad(loss, [theta])
@@ -168,9 +168,9 @@ def causal_gating_scores(
         strength: As in `causal_gates`.
         seed: As in `causal_gates`.
     """
-    from headroom.methods.masked_losses import all_scores, examples_of
+    from headroom.methods.masked_losses import all_scores, list_examples
 
-    chosen = examples_of(batches, half=half)
+    chosen = list_examples(batches, half=half)
     found = causal_gates(model, chosen, removed, updates=updates, strength=strength, seed=seed)
     return {"causal-gating": all_scores(model, list(found), [gates.score for gates in found.values()])}
 

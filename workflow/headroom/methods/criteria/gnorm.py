@@ -34,14 +34,14 @@ def gnorm_scores(
     """
     import torch
 
-    from headroom.methods.masked_losses import all_scores, examples_of, gated, open_heads
+    from headroom.methods.masked_losses import all_scores, list_examples, open_heads, set_gates
 
     heads = open_heads(model, removed)
-    chosen = examples_of(batches, half=half)
+    chosen = list_examples(batches, half=half)
     weights = {live.site: _weights(live) for live in model.live_sites if live.kept}
     flat = [weight for own in weights.values() for weight in own]
     sums = [torch.zeros_like(weight) for weight in flat]
-    with _needing_gradients(flat), gated(model, torch.ones(len(heads)), heads), torch.enable_grad():
+    with _needing_gradients(flat), set_gates(model, torch.ones(len(heads)), heads), torch.enable_grad():
         for batch in chosen if heads else ():
             loss = model.losses(batch)[0].sum()
             gradients = torch.autograd.grad(loss, flat, allow_unused=True, materialize_grads=True)

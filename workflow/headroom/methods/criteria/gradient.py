@@ -42,12 +42,12 @@ def gradient_scores(
     """
     granularities = Granularities(model)
     for batch in batches:
-        if rows := rows_of(batch, half):
+        if rows := build_rows(batch, half):
             granularities.add(gate_gradients(model, batch, removed), None if half is None else rows)
     return granularities.scores()
 
 
-def rows_of(batch: Any, half: int | None) -> list[int]:
+def build_rows(batch: Any, half: int | None) -> list[int]:
     """Return the rows of a batch whose examples count: all, or those at even (0) or odd (1) positions of the set."""
     return [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
 
@@ -63,8 +63,8 @@ class Granularities:
 
     def add(self, products: Mapping[Site, Tensor], rows: Sequence[int] | None = None) -> None:
         """Add the products of a batch, (T, B, H) by site, of some of its rows or of all."""
-        for sites, stacked in _stacked(products):
-            values, terms = _reduced(stacked if rows is None else stacked[:, :, rows])
+        for sites, stacked in _stack_products(products):
+            values, terms = _reduce_products(stacked if rows is None else stacked[:, :, rows])
             for site, value, count in zip(sites, values.cpu(), terms.cpu()):
                 self._sums[site] += value
                 self._counts[site] += count
@@ -115,12 +115,12 @@ def gate_gradients(
                 also(site, z, gradient)
         kept = {live.site: live.kept for live in model.live_sites}
         return {
-            site: at_kept((z * gradient).sum(-1), kept[site], site.heads)
+            site: place_kept((z * gradient).sum(-1), kept[site], site.heads)
             for (site, z), gradient in zip(seen.items(), gradients)
         }
 
 
-def _stacked(products: Mapping[Site, Tensor]) -> Iterator[tuple[list[Site], Tensor]]:
+def _stack_products(products: Mapping[Site, Tensor]) -> Iterator[tuple[list[Site], Tensor]]:
     """Yield the products of sites of one shape together, (S, T, B, H): fewer operations on small tensors."""
     import torch
 
@@ -129,7 +129,7 @@ def _stacked(products: Mapping[Site, Tensor]) -> Iterator[tuple[list[Site], Tens
         yield sites, torch.stack([products[site] for site in sites])
 
 
-def _reduced(products: Tensor) -> tuple[Tensor, Tensor]:
+def _reduce_products(products: Tensor) -> tuple[Tensor, Tensor]:
     """Return the sums over a batch (S, criteria, H) and their numbers of terms (S, criteria, 1), as in `SOURCES`.
 
     Padding adds zeros.
@@ -143,7 +143,7 @@ def _reduced(products: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack(sums, dim=1), torch.stack([positions, each, one, each], dim=1).unsqueeze(-1)
 
 
-def at_kept(values: Tensor, kept: Sequence[int], heads: int) -> Tensor:
+def place_kept(values: Tensor, kept: Sequence[int], heads: int) -> Tensor:
     """Return values (..., K) of the heads kept as (..., H) of all that the site was trained with; 0 for the others."""
     if len(kept) == heads:
         return values

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
 from headroom.methods.criteria.gradient import SOURCES as GRANULARITIES
-from headroom.methods.criteria.gradient import Granularities, at_kept, gate_gradients, of_heads, rows_of
+from headroom.methods.criteria.gradient import Granularities, build_rows, gate_gradients, of_heads, place_kept
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,7 +41,7 @@ BATCH = 32
 """Examples in a batch of `gradient-squared-batch` and `fisher-block` (Kwon et al. 2022)."""
 
 
-def shared_scores(
+def score_shared(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by these criteria and those of `gradient`, in one pass; see `gradient_scores`."""
@@ -51,7 +51,7 @@ def shared_scores(
     places: list[int] = []
     single: dict[Site, list[Tensor]] = {site: [] for site in model.sites}
     for batch in batches:
-        if not (rows := rows_of(batch, half)):
+        if not (rows := build_rows(batch, half)):
             continue
         products = gate_gradients(model, batch, removed, baseline.of(model.real(batch), rows))
         granularities.add(products, None if half is None else rows)
@@ -76,7 +76,7 @@ def _scores(gradients: dict[Site, Tensor], baseline: MeanBaseline) -> dict[str, 
         "gradient-mean": {site: baseline.change(site) / len(own) - own.mean(0) for site, own in gradients.items()},
         "sign-share": {site: own.abs().mean(0) * (own < 0).double().mean(0) for site, own in gradients.items()},
         "gradient-squared-batch": {site: own.square().mean(0) for site, own in blocks.items()},
-        "fisher-block": {site: exchanged_scores(own) for site, own in blocks.items()},
+        "fisher-block": {site: score_by_exchanges(own) for site, own in blocks.items()},
     }
     return {name: of_heads(values) for name, values in found.items()}
 
@@ -116,10 +116,10 @@ class MeanBaseline:
         if site not in self._z:
             return torch.zeros(site.heads, dtype=torch.float64)
         products = (self._z[site] / self._positions[site] * self._gradient[site]).sum(-1)  # (K,)
-        return at_kept(products, self._kept[site], site.heads)
+        return place_kept(products, self._kept[site], site.heads)
 
 
-def exchanged_scores(gradients: Tensor) -> Tensor:
+def score_by_exchanges(gradients: Tensor) -> Tensor:
     """Score the heads of a site by the error at which they are removed, with exchanges at every number removed, (H,).
 
     The error of removing the heads P of a site is F(P), the mean over batches of (sum of g over P)^2: the Fisher matrix
@@ -141,14 +141,14 @@ def exchanged_scores(gradients: Tensor) -> Tensor:
     before, removed = 0.0, list[int]()
     for count in range(1, len(present) + 1):
         kept = [head for head in range(len(present)) if head not in removed]
-        removed = _exchanged(matrix, count)
+        removed = _exchange_heads(matrix, count)
         error = max(before, float(matrix[removed][:, removed].sum()))
         scores[present[kept]] += error - before
         before = error
     return scores
 
 
-def _exchanged(matrix: Tensor, count: int) -> list[int]:
+def _exchange_heads(matrix: Tensor, count: int) -> list[int]:
     """Return the removed heads of a site after exchanges, from its Fisher matrix (H, H)."""
     order: list[int] = matrix.diagonal().argsort(stable=True).tolist()
     removed = order[:count]
@@ -162,7 +162,7 @@ def _exchanged(matrix: Tensor, count: int) -> list[int]:
 
 
 CRITERIA = tuple(
-    Criterion(name, "backward", True, source, BAKEOFF, score=shared_scores, compared=False)
+    Criterion(name, "backward", True, source, BAKEOFF, score=score_shared, compared=False)
     for name, source in SOURCES.items()
 )
 

@@ -43,7 +43,7 @@ EXAMPLES = 256
 """Examples, from the start of the set."""
 
 
-def integrated_gradient_scores(
+def score_by_integrated_gradients(
     model: HeadModel,
     batches: Iterable[Any],
     removed: Collection[Head] = (),
@@ -66,10 +66,10 @@ def integrated_gradient_scores(
         complete: The error above which they are doubled, see `COMPLETE`.
         examples: The number of examples, from the start of the set or half; None for all.
     """
-    from headroom.methods.masked_losses import all_scores, examples_of, open_heads
+    from headroom.methods.masked_losses import all_scores, list_examples, open_heads
 
     heads = open_heads(model, removed)
-    chosen = examples_of(batches, half=half, limit=examples)
+    chosen = list_examples(batches, half=half, limit=examples)
     if not heads:
         return {"integrated-gradients": all_scores(model, heads, [])}
     (closed, first), *inner, (opened, last) = (_at(model, heads, chosen, step / steps) for step in range(steps + 1))
@@ -91,12 +91,12 @@ def _at(model: HeadModel, heads: Sequence[Head], chosen: Sequence[Any], gate: fl
     """Return the loss of all examples with one gate on all heads, and its slopes in the gates of the heads, (N,)."""
     import torch
 
-    from headroom.methods.masked_losses import gated
+    from headroom.methods.masked_losses import set_gates
 
     total, slopes = 0.0, torch.zeros(len(heads), dtype=torch.float64)
     for batch in chosen:
         gates = torch.full((len(heads),), gate, dtype=torch.float64, requires_grad=True)
-        with torch.enable_grad(), gated(model, gates, heads):
+        with torch.enable_grad(), set_gates(model, gates, heads):
             losses = model.losses(batch)[0]  # (B,)
             slopes += torch.autograd.grad(losses.sum(), gates)[0]
         total += float(losses.detach().double().sum())
@@ -110,7 +110,7 @@ CRITERIA = (
         True,
         "Sundararajan et al. 2017, Eq. 1, over gates",
         BAKEOFF,
-        score=integrated_gradient_scores,
+        score=score_by_integrated_gradients,
         compared=False,
     ),
 )

@@ -22,11 +22,11 @@ def loss_ablation(
     """
     import torch
 
-    from headroom.methods.masked_losses import MaskedLosses, all_scores, examples_of, open_heads
+    from headroom.methods.masked_losses import MaskedLosses, all_scores, list_examples, open_heads
 
     heads = open_heads(model, removed)
     masks = torch.cat([torch.ones(1, len(heads)), 1 - torch.eye(len(heads))])  # (1 + N, N): the first removes none
-    losses = MaskedLosses(model, examples_of(batches, half=half), heads).mean(masks)  # (1 + N,)
+    losses = MaskedLosses(model, list_examples(batches, half=half), heads).mean(masks)  # (1 + N,)
     return {REFERENCE: all_scores(model, heads, (losses[1:] - losses[0]).tolist())}
 
 

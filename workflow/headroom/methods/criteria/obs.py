@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
 from headroom.methods.criteria.activation import columns, watch
-from headroom.methods.criteria.gradient import at_kept, of_heads
+from headroom.methods.criteria.gradient import of_heads, place_kept
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -51,12 +51,12 @@ def obs_scores(
         if here:
             width, matrix = live.head_width, moments[live.site] / positions[live.site]
             features = torch.cat([torch.arange(width) + width * place for place in here]).to(matrix.device)
-            own[here] = eliminated(columns(live)[:, here], matrix[features][:, features]).cpu()
-        found[live.site] = at_kept(own, live.kept, live.site.heads)
+            own[here] = eliminate(columns(live)[:, here], matrix[features][:, features]).cpu()
+        found[live.site] = place_kept(own, live.kept, live.site.heads)
     return {"obs": of_heads(found)}
 
 
-def eliminated(weight: Tensor, moments: Tensor) -> Tensor:
+def eliminate(weight: Tensor, moments: Tensor) -> Tensor:
     """Return the share of a site's squared output that is lost when each head goes, (K,); 0 for a site without output.
 
     Args:

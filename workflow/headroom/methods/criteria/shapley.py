@@ -86,11 +86,11 @@ def shapley_values(
     """
     import torch
 
-    from headroom.core.statistics import mean_of
+    from headroom.core.statistics import estimate_mean
     from headroom.methods.masked_losses import MaskedLosses, open_heads
 
     heads, chosen = open_heads(model, removed), list(batches)
-    orders = permuted(len(heads), permutations, seed)  # (P, N)
+    orders = draw_permutations(len(heads), permutations, seed)  # (P, N)
     ends = torch.stack([torch.ones(len(heads)), torch.zeros(len(heads))])
     masked = MaskedLosses(model, chosen, heads)
     full, empty = masked.mean(ends).tolist()
@@ -109,11 +109,11 @@ def shapley_values(
         losses[running] = after
         masks += len(distinct)
     pairs = marginals.view(permutations // 2, 2, len(heads)).mean(1)  # (P / 2, N)
-    values = {head: mean_of(pairs[:, place].numpy()) for place, head in enumerate(heads)}
+    values = {head: estimate_mean(pairs[:, place].numpy()) for place, head in enumerate(heads)}
     return ShapleyValues(values, full, empty, marginals, masks)
 
 
-def permuted(heads: int, permutations: int, seed: int) -> Tensor:
+def draw_permutations(heads: int, permutations: int, seed: int) -> Tensor:
     """Return random orders of N heads, each followed by its reverse, (P, N).
 
     Raises:
@@ -153,9 +153,9 @@ def shapley_scores(
         examples: The number of examples, from the start of the set or half; None for all.
         seed: The seed of the permutations.
     """
-    from headroom.methods.masked_losses import all_scores, examples_of
+    from headroom.methods.masked_losses import all_scores, list_examples
 
-    chosen = examples_of(batches, half=half, limit=examples)
+    chosen = list_examples(batches, half=half, limit=examples)
     found = shapley_values(model, chosen, removed, permutations=permutations, tolerance=tolerance, seed=seed).values
     return {"shapley": all_scores(model, list(found), [estimate.value for estimate in found.values()])}
 

@@ -15,7 +15,7 @@ from headroom.engines.training import Regulariser
 from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, ForwardArm, GradientArm
 
 
-def changes_of(arm: Arm, seed: int) -> ArmHooks:
+def build_hooks(arm: Arm, seed: int) -> ArmHooks:
     """Return the changes of an arm to a fine-tuning."""
     given = {"num_attention_heads": arm.heads, "attention_probs_dropout_prob": arm.attention_dropout}
     configuration = {name: value for name, value in given.items() if value is not None}
@@ -39,5 +39,5 @@ def _regulariser(arm: ForwardArm, seed: int, sites: Sequence[AttentionSite]) -> 
     return regulariser(arm, sites, attention_maps, seed=seed, batch_first=True)
 
 
-training = partial(FineTuning, changes_of=changes_of)
+training = partial(FineTuning, changes_of=build_hooks)
 """Returns the training of a run in an arm, given its other arguments."""

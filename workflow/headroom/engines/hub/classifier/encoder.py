@@ -77,7 +77,7 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
     return StartingPoint(with_labels(config, labels), tokenizer, None)
 
 
-def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
+def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
     """Return the encoder in a directory, without any classification head.
 
     Raises:

@@ -37,10 +37,10 @@ class LastLayer:
         def layer_forward(states: Tensor, *inputs: Any, **options: Any) -> Any:
             whole[:] = [states]
             output = layer(states[:, :1], *inputs, **options)
-            return _changed(output, lambda first: first.expand(-1, states.shape[1], -1))
+            return _change_output(output, lambda first: first.expand(-1, states.shape[1], -1))
 
         def attention_forward(_: Tensor, *inputs: Any, **options: Any) -> Any:
-            return _changed(attention(whole[0], *inputs, **options), lambda z: z[:, :1])
+            return _change_output(attention(whole[0], *inputs, **options), lambda z: z[:, :1])
 
         self.layer.forward, self.attention.forward = layer_forward, attention_forward
         try:
@@ -70,7 +70,7 @@ def read_at_first_position(model: Any, sites: Sequence[AttentionSite], inputs: d
         seen[module] = given[0] if given else None
 
     def spoil(_: nn.Module, __: Any, output: Any) -> Any:
-        return _changed(output, _without_others)
+        return _change_output(output, _without_others)
 
     handles = [module.register_forward_pre_hook(keep) for module in (last.layer, last.attention)]
     whole = model(**inputs)[0]
@@ -90,6 +90,6 @@ def _without_others(states: Tensor) -> Tensor:
     return others
 
 
-def _changed(output: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _change_output(output: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return what a module returns, a tensor or a tuple with a tensor first, with a changed tensor."""
     return (change(output[0]), *output[1:]) if isinstance(output, tuple) else change(output)

@@ -9,7 +9,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.interventions import Intervention
-from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
+from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
@@ -147,7 +147,7 @@ class LabelledSet(EvaluationSet):
         self.name = name
         self.text = text
         self.metrics = (*metrics, "loss")
-        self.weights = resampling_weights(resampled_indices(len(text), resamples))
+        self.weights = resampling_weights(draw_resamples(len(text), resamples))
         self._examples_at_once = examples_at_once
         self._batches: list[Batch] = []
         self._batched_for: ClassificationModel | None = None

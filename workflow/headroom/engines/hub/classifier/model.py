@@ -15,7 +15,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.data.labelled import LabelledText
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, seeded, taken
+from headroom.engines.head_model import HeadModel, seed_torch, take_rows
 from headroom.engines.hub.checkpoint import (
     build_classifier,
     load_weights,
@@ -25,9 +25,9 @@ from headroom.engines.hub.checkpoint import (
 )
 from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.sites import (
-    accepted_inputs,
     attention_maps,
     check_tokenizer,
+    find_accepted_inputs,
     find_sites,
     longest_input,
     real_positions,
@@ -55,23 +55,23 @@ def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
     """
     name = type(model).__name__
     heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
-    plain, _ = _masked(model, inputs, frozenset())
+    plain, _ = _run_masked(model, inputs, frozenset())
     if not plain.isfinite().all():
         raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
     for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
-        masked, reached = _masked(model, inputs, removed)
+        masked, reached = _run_masked(model, inputs, removed)
         for site, times in reached.items():
             if times != 1:
                 raise HeadroomError(
                     f"{name}: its attention module {site.layer} runs {times} times in one pass, "
                     "its heads do not belong to one layer; give another model"
                 )
-        difference = (_sliced(model, inputs, removed) - masked).abs().max()
+        difference = (_run_sliced(model, inputs, removed) - masked).abs().max()
         if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
             raise HeadroomError(f"{name}: the sliced model differs from the masked model; give another model")
 
 
-def _masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
+def _run_masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
     """Return the logits (B, classes) of the masked model, and the number of passes through each site."""
     twin = _twin(model)
     sites = find_sites(twin)
@@ -82,7 +82,7 @@ def _masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) 
     return logits, {site: reached[site] for site in site_names(sites)}
 
 
-def _sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> Tensor:
+def _run_sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> Tensor:
     """Return the logits (B, classes) of the sliced model."""
     twin = _twin(model)
     try:
@@ -156,7 +156,7 @@ class ClassificationModel(HeadModel):
                 classifier whose heads can be removed.
         """
         place = pick_device(device)
-        with seeded(fresh):
+        with seed_torch(fresh):
             model = build_classifier(directory, attention)
         tokenizer = read_tokenizer(directory)
         check_tokenizer(tokenizer, model, directory)
@@ -179,7 +179,7 @@ class ClassificationModel(HeadModel):
         """Return a batch in parts of similar length, of so many examples at most, without columns of padding alone."""
         lengths = batch.inputs["attention_mask"].sum(1).tolist()
         order = sorted(range(len(lengths)), key=lambda row: (lengths[row], row))
-        parts = [taken(batch, order[start : start + examples]) for start in range(0, len(order), examples)]
+        parts = [take_rows(batch, order[start : start + examples]) for start in range(0, len(order), examples)]
         return [_without_padding(part) for part in parts]
 
     def partly_read(self, batch: Batch) -> LastLayer | None:
@@ -194,7 +194,7 @@ class ClassificationModel(HeadModel):
         """Return examples in batches of similar length and limited size; raise for labels unknown to the model."""
         labels = [self._index(label) for label in text.labels]
         encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
-        rows = {name: encoded[name] for name in accepted_inputs(self.model, encoded)}
+        rows = {name: encoded[name] for name in find_accepted_inputs(self.model, encoded)}
         lengths = [len(row) for row in rows["input_ids"]]
         order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
         chunks = (order[start : start + examples] for start in range(0, len(order), examples))

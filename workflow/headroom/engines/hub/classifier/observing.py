@@ -11,7 +11,7 @@ from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.hub.classifier.model import Batch, ClassificationModel
 from headroom.engines.hub.sites import attention_maps
-from headroom.engines.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.maps import MapBatch, MapObserver, pad_spans
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
 """Special pieces, except the one for unknown words."""
@@ -65,7 +65,7 @@ def _map_batch(model: ClassificationModel, batch: Batch, spans: list[list[tuple[
         real=model.real(batch),
         batch_first=True,
         pieces=pieces,
-        spans=None if spans is None else padded_spans(spans, ordinary),
+        spans=None if spans is None else pad_spans(spans, ordinary),
         show=show,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headroom.engines.head_model import reusable_of
+from headroom.engines.head_model import trace_reusable
 from headroom.engines.hub.classifier.model import Batch, ClassificationModel
 
 LIMIT = 2**30
@@ -30,7 +30,7 @@ class PlainStates:
         self._batches = batches
         self._weights = _weights(model)
         longest = batches[-1]
-        self._reusable = reusable_of(model, model.logits, longest)
+        self._reusable = trace_reusable(model, model.logits, longest)
         size = self._reusable.size / min(2, len(longest.positions)) / longest.inputs["input_ids"].shape[1]
         positions = torch.tensor([batch.inputs["input_ids"].numel() for batch in batches]).cumsum(0)
         self._stored: list[dict[nn.Module, Any]] = [{} for _ in range(int((positions * size <= limit).sum()))]

@@ -22,7 +22,7 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
-from headroom.core.command import epoch_of
+from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.engines.hub.sites import MODEL_FILES
@@ -38,7 +38,7 @@ def last_whole_epoch(work: Path, early: Sequence[float] = ()) -> tuple[int, Path
 
     `early` has the shares of the first epoch whose models must be there too.
     """
-    marked = [(_marked_epoch(path), path) for path in (work / "states").glob("checkpoint-*")]
+    marked = [(_read_marked_epoch(path), path) for path in (work / "states").glob("checkpoint-*")]
     for epoch, state in sorted(marked, reverse=True):
         kept = all(_has_model(work, earlier) for earlier in (*early, *range(1, epoch + 1)))
         if epoch and kept and _is_whole(state):
@@ -49,10 +49,10 @@ def last_whole_epoch(work: Path, early: Sequence[float] = ()) -> tuple[int, Path
 def discard_after(work: Path, epoch: int) -> None:
     """Remove files newer than an epoch, and incomplete states."""
     for state in (work / "states").glob("checkpoint-*"):
-        if not 0 < _marked_epoch(state) <= epoch:
+        if not 0 < _read_marked_epoch(state) <= epoch:
             shutil.rmtree(state)
     for path in work.glob("epoch*"):
-        if epoch_of(path.name.removesuffix(".json")) > epoch:
+        if read_epoch(path.name.removesuffix(".json")) > epoch:
             remove(path)
 
 
@@ -74,7 +74,7 @@ def mark_whole(state: Path, epoch: int) -> None:
     with atomic_path(state / MARK) as temporary:
         temporary.write_text(json.dumps({"epoch": epoch, "sha256": files}, indent=2), "utf-8")
     for other in state.parent.glob("checkpoint-*"):
-        if _marked_epoch(other) < epoch - 1:
+        if _read_marked_epoch(other) < epoch - 1:
             shutil.rmtree(other)
 
 
@@ -83,7 +83,7 @@ def _has_model(work: Path, epoch: float) -> bool:
     return all(path.is_file() for path in [*record, *(work / f"epoch{epoch:g}" / name for name in MODEL_FILES)])
 
 
-def _marked_epoch(state: Path) -> int:
+def _read_marked_epoch(state: Path) -> int:
     """Return the epoch that a state's mark names, 0 if there is no mark."""
     try:
         return int(json.loads((state / MARK).read_text("utf-8"))["epoch"])

@@ -89,7 +89,7 @@ def build_trainer(
         train_dataset=train,
         eval_dataset=valid,
         processing_class=tokenizer,
-        compute_metrics=_judged,
+        compute_metrics=_judge_prediction,
         regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
     )
     trainer.remove_callback(PrinterCallback)
@@ -116,7 +116,7 @@ def build_model(encoder: Path, seed: int, changes: ArmHooks = NO_CHANGES) -> Pre
     )
 
 
-def _judged(prediction: EvalPrediction) -> dict[str, float]:
+def _judge_prediction(prediction: EvalPrediction) -> dict[str, float]:
     """Return accuracy and loss over all examples; with several processes the Trainer's loss counts some twice."""
     logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
     return {
