@@ -174,6 +174,11 @@ def test_an_estimate_in_another_unit() -> None:
     assert statistics.Estimate(1.0, 0.0, 3.0).plus(1) == (2.0, 1.0, 4.0)
 
 
+def test_the_difference_of_two_estimates_joins_opposite_ends() -> None:
+    found = statistics.Estimate(5.0, 4.0, 7.0).less(statistics.Estimate(2.0, 0.0, 6.0))
+    assert found == pytest.approx((3.0, 3 - math.hypot(1, 4), 3 + math.hypot(2, 2)))
+
+
 def test_interval_has_the_level_asked_for() -> None:
     assert statistics.interval(numpy.arange(101.0)) == pytest.approx((2.5, 97.5))
     assert statistics.interval(numpy.arange(101.0), level=0.8) == pytest.approx((10, 90))

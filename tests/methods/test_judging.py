@@ -8,7 +8,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
-from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, mcnemar_p
+from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, interval, mcnemar_p
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq.engine import read_pairs
 from headroom.engines.fairseq.judging import METRICS, TranslatedSet
@@ -72,7 +72,8 @@ def test_a_difference_is_masked_less_full(lively, judge, judged):
     for metric in METRICS:
         assert rows[metric]["value"] == masked[metric]
         assert rows[metric]["delta"] == pytest.approx(masked[metric] - full[metric])
-        assert rows[metric]["low"] <= rows[metric]["high"]
+        moved = judge.outcome(ONE).resampled[metric] - judge.full.resampled[metric]
+        assert (rows[metric]["low"], rows[metric]["high"]) == interval(moved)
         assert 0 < rows[metric]["p"] <= 1
     assert rows["loss"]["delta"] != 0
     assert rows["loss"]["set"] == "check"
