@@ -71,12 +71,13 @@ def of_run(seed: int, value: float, sentences: numpy.ndarray | None = None, **mo
 def test_several_runs_are_judged_by_the_interval_of_their_mean() -> None:
     """Votes would decide here: one run holds, and the others are undecided or contradict it."""
     sentences = numpy.random.default_rng(0).normal(0, 0.5, 400)
-    readings = [of_run(seed, value, sentences) for seed, value in enumerate((4.0, 3.0, 5.0), 1)]
+    readings = [of_run(seed, value, sentences) for seed, value in enumerate((3.0, 4.0, 5.0), 1)]
     whole = pool(readings)
     assert whole is not None
     (number,) = whole.numbers
-    assert number.found == over_runs([4.0, 3.0, 5.0], [4.0 + sentences, 3.0 + sentences, 5.0 + sentences])
+    assert number.found == over_runs([3.0, 4.0, 5.0], [3.0 + sentences, 4.0 + sentences, 5.0 + sentences])
     assert number.these is not None
+    assert number.these == pytest.approx((4.0, *numpy.quantile(4.0 + sentences, (0.025, 0.975))))
     assert number.found.low < number.these.low < number.these.high < number.found.high
     assert (whole.verdict, whole.runs) == (HOLDS, tuple(one.run for one in readings))
     apart = pool([of_run(seed, value, sentences) for seed, value in enumerate((9.0, 2.0, 2.0), 1)])
@@ -109,6 +110,15 @@ def test_runs_that_lack_a_precondition_are_left_out() -> None:
     half = pool(runs[1:])
     assert half is not None
     assert half.verdict == NOT_COMPARABLE  # half of the runs are too few
+
+
+def test_runs_with_other_numbers_are_left_out() -> None:
+    other = Reading((Number("smallest", exactly(0.5)),), "translation.baseline.seed1")
+    runs = [other, of_run(2, 4.0), of_run(3, 4.1)]
+    whole = pool(runs)
+    assert whole is not None
+    assert whole.runs == (runs[1].run, runs[2].run)
+    assert [number.name for number in whole.numbers] == ["n"]
 
 
 def test_a_model_with_few_heads_is_not_comparable(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_rank_correlations_worked_by_hand() -> None:
     assert ranks.correlation("spearman", first, second).value == pytest.approx(1 - 6 * 2 / (4 * 15))
 
 
+def test_the_reliability_of_a_whole_set_worked_by_hand() -> None:
+    first, second = numpy.array([1, 2, 3, 4]), numpy.array([2, 1, 3, 4])  # halves correlate by 0.8
+    assert ranks.reliability(first, second) == pytest.approx(2 * 0.8 / 1.8)
+    assert ranks.reliability(first, -second) == ranks.reliability(first, -first) == 0.0
+
+
 def test_a_single_head_carries_the_pearson_correlation() -> None:
     first = numpy.array([9.0, 1, -1, 1, -1])
     second = numpy.array([9.0, 1, 1, -1, -1])

@@ -184,6 +184,12 @@ def test_interval_has_the_level_asked_for() -> None:
     assert statistics.interval(numpy.arange(101.0), level=0.8) == pytest.approx((10, 90))
 
 
+def test_harm_is_a_lower_score_or_a_higher_loss() -> None:
+    delta = numpy.array([-2.0, 1.0])
+    assert statistics.harm("bleu", delta).tolist() == [2.0, -1.0]
+    assert statistics.harm("loss", delta).tolist() == [-2.0, 1.0]
+
+
 def test_a_sample_scores_all_its_metrics() -> None:
     metrics = {"exact": statistics.percentage, "loss": statistics.mean}
     tables = {"exact": numpy.array([[1, 1], [0, 1]]), "loss": numpy.array([[3.0, 2], [1.0, 2]])}
