@@ -36,7 +36,7 @@ def test_an_engine_is_a_folder(project, classifier, tmp_path):
     mine, other = (str(tmp_path / f"{name}.csv") for name in ("sentiment", "classification"))
     for stage, flags in ((parameters, ["--checkpoint", *model]), (scores, ["--checkpoints", *model])):
         stage.main(["--engine", "classifier", *flags, "--output", other])
-        project.headroom(stage.__name__.rpartition(".")[2], "--engine", "sentiment", *flags, "--output", mine)
+        project.headroom(stage.__name__.split(".")[-2], "--engine", "sentiment", *flags, "--output", mine)
         assert Path(mine).read_bytes() == Path(other).read_bytes()
 
     asked = f"{SOURCES}('parameters', engine='sentiment'))"

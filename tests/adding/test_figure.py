@@ -21,7 +21,7 @@ def section(study: StudyTables) -> Section:
     return replace(made, folds=(*made.folds, Fold("Multiply-adds", figure)))
 '''
 IMPORTS = (
-    "\nfrom dataclasses import replace\n\nfrom headroom.report import palette, panels\n"
+    "\nfrom dataclasses import replace\n\nfrom headroom.figures import palette, panels\n"
     "from headroom.figures.spec import Figure, Fold, Panel, Section\n"
 )
 

@@ -71,4 +71,4 @@ def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
     ended = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     modules = {file: ".".join(Path(file).relative_to(root).with_suffix("").parts) for file in ended.stdout.split()}
     loaded = {file for file, name in modules.items() if not re.fullmatch(PARAMS, name.removesuffix(".__init__"))}
-    assert loaded <= set(Sources(root).of_stage("scores", engine="translation"))
+    assert loaded <= set(Sources(root).of_stage("scores", engine="fairseq"))

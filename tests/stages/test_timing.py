@@ -81,7 +81,7 @@ def test_masking_saves_no_work_and_slicing_does(timed):
     ],
 )
 def test_mistakes_show_before_anything_is_timed(toy, lively_checkpoint, scores, tmp_path, monkeypatch, more, message):
-    monkeypatch.setattr(timing, "interleaved", lambda *_, **__: pytest.fail("timed"))
+    monkeypatch.setattr(timing, "time_interleaved", lambda *_, **__: pytest.fail("timed"))
     with pytest.raises(HeadroomError, match=message):
         timing.main(arguments(toy, lively_checkpoint, scores, tmp_path, *more))
     assert not list(tmp_path.iterdir())

@@ -1,8 +1,8 @@
 """The source files that results depend on: import closures of stages, determined without importing them.
 
-What is imported by its name is not in the closure of who imports it: an engine and the criteria count as whole folders,
-and the rule names the module of a provider or of the arms. Settings and the declarations of tables are excluded: their
-values are a rule's params.
+What is imported by its name is not in the closure of who imports it: the criteria count as a whole folder, an engine as
+its folder but for the arms, and the rule names the module of a provider or of the arms. Settings and the declarations
+of tables are excluded: their values are a rule's params.
 """
 
 import re
@@ -38,8 +38,8 @@ class Sources:
         return grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
 
     def of_stage(self, stage: str, *others: str, engine: str | None = None) -> list[str]:
-        """Return the files of a stage, of other modules, of an engine's folder, and of all that these import."""
-        engines = self.graph.find_children(ENGINES[engine]) if engine else ()
+        """Return the files of a stage, other modules, an engine's folder but its arms, and of all that these import."""
+        engines = self.graph.find_children(ENGINES[engine]) - {f"{ENGINES[engine]}.arms"} if engine else ()
         found, waiting = set(), [module_of(stage), *others, *engines]
         while waiting:
             name = waiting.pop()

@@ -151,7 +151,7 @@ class TestGuesses:
             cut_after(guess[rows], places, best, end), places, [state[:, rows] for state in states[:-1]]
         )
         known = {**known, "limits": known["limits"][rows]}
-        found = greedy(lively.model, encoded=sweeps.selected(encoded, rows), prefixes=prefixes, **known)
+        found = greedy(lively.model, encoded=sweeps.select_encoded(encoded, rows), prefixes=prefixes, **known)
         assert found.tolist() == right[rows].tolist()
 
     def test_an_empty_guess_is_wrong_as_no_translation_is_empty(self, model, texts):
