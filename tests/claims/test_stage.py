@@ -26,6 +26,7 @@ def written(example_paths: list[Path], tmp_path_factory: pytest.TempPathFactory)
     return CLAIMS.read(place / "claims.csv"), NUMBERS.read(place / "numbers.csv")
 
 
+@pytest.mark.long
 def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
     claims, numbers = written
     assert set(claims["study"]) == set(numbers["study"]) == {"made-up"}
@@ -45,6 +46,7 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
             assert (whole["unit"], whole["number"]) == (one.whole.deciding.unit, one.whole.deciding.name)
 
 
+@pytest.mark.long
 def test_verdicts_say_how_many_seeds_they_rest_on(written: tuple[pandas.DataFrame, ...]) -> None:
     claims, _ = written
     together = claims["run"] == POOLED
@@ -54,11 +56,13 @@ def test_verdicts_say_how_many_seeds_they_rest_on(written: tuple[pandas.DataFram
     assert set(claims.loc[claims["verdict"] == NOT_RUN, "seeds"]) == {0}
 
 
+@pytest.mark.long
 def test_keys_are_unique(written: tuple[pandas.DataFrame, ...]) -> None:
     for table, frame in zip((CLAIMS, NUMBERS), written, strict=True):
         assert not frame.duplicated(list(table.key)).any()
 
 
+@pytest.mark.long
 def test_the_answer_has_its_numbers(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
     _, numbers = written
     told = numbers[numbers["what"] == ANSWER]
