@@ -394,11 +394,11 @@ def test_m14_does_not_look_inside_the_first_epoch(tmp_path: Path) -> None:
 
 
 def test_m14_is_about_heads_that_are_new() -> None:
-    def told(ground: Ground) -> str:
+    def barrier_of(ground: Ground) -> str:
         return new_heads(StudyTables(described={"sst2": TaskDescription(ground=ground)}), "sst2.baseline.seed1")
 
-    assert told("real text") == ""
-    assert told("pretrained encoder")
+    assert barrier_of("real text") == ""
+    assert barrier_of("pretrained encoder")
 
 
 def test_several_runs_are_judged_by_the_interval_of_their_mean(tmp_path: Path) -> None:

@@ -36,11 +36,11 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
         assert (whole["verdict"], whole["rule"], whole["seeds"]) == (one.verdict, one.claim.decide, one.seeds)
         alone = [reading for reading in one.readings if reading.run]
         assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [reading.verdict for reading in alone]
-        told = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task)]
-        told = told[(told["part"] == one.part) & (told["run"] == POOLED)]
+        stated = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task)]
+        stated = stated[(stated["part"] == one.part) & (stated["run"] == POOLED)]
         means = one.whole.numbers if one.whole else ()
-        assert list(told["name"]) == [number.name for number in means]
-        assert list(told["value"]) == pytest.approx([number.found.value for number in means], rel=1e-8, nan_ok=True)
+        assert list(stated["name"]) == [number.name for number in means]
+        assert list(stated["value"]) == pytest.approx([number.found.value for number in means], rel=1e-8, nan_ok=True)
         if one.whole:
             assert whole["value"] == pytest.approx(one.whole.deciding.found.value, rel=1e-8, nan_ok=True)
             assert (whole["unit"], whole["number"]) == (one.whole.deciding.unit, one.whole.deciding.name)
@@ -65,12 +65,12 @@ def test_keys_are_unique(written: tuple[pandas.DataFrame, ...]) -> None:
 @pytest.mark.long
 def test_the_answer_has_its_numbers(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
     _, numbers = written
-    told = numbers[numbers["what"] == ANSWER]
+    stated = numbers[numbers["what"] == ANSWER]
     parts = answer(example_tables)
-    assert list(zip(told["task"], told["name"], told["part"])) == [
+    assert list(zip(stated["task"], stated["name"], stated["part"])) == [
         (part.task, part.number.name, part.part) for part in parts
     ]
-    assert {"removable", "unchanged", "gain_over", "relations", "speedup"} <= set(told["name"])
+    assert {"removable", "unchanged", "gain_over", "relations", "speedup"} <= set(stated["name"])
 
 
 def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> None:

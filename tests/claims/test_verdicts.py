@@ -50,13 +50,13 @@ def test_an_interval_is_held_against_a_threshold(asked: Condition, low: float, h
 
 def test_a_claim_holds_if_all_that_is_asked_does() -> None:
     good, bad, wide = (Number("n", Estimate(1.0, *ends), asked=above(0.0)) for ends in ((1, 2), (-2, -1), (-1, 1)))
-    told = Number("told", Estimate(5.0))
-    assert Reading((good, good, told)).verdict == HOLDS
+    unasked = Number("unasked", Estimate(5.0))
+    assert Reading((good, good, unasked)).verdict == HOLDS
     assert Reading((good, wide)).verdict == UNDECIDED
     assert Reading((good, wide)).deciding is wide
     assert Reading((wide, bad)).verdict == FAILS
     assert Reading((wide, bad)).deciding is bad
-    assert Reading((told,)).verdict == UNDECIDED
+    assert Reading((unasked,)).verdict == UNDECIDED
     assert Reading((good,), barrier="48 heads: it has 12").verdict == NOT_COMPARABLE
 
 

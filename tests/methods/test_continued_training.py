@@ -113,7 +113,7 @@ def test_the_weights_have_the_same_number_of_updates_under_all_gates(lively, tex
 
 @pytest.mark.parametrize("name", list(SOURCES)[:3])
 def test_gates_are_learned_in_the_first_updates_and_then_fixed(lively, texts, monkeypatch, name):
-    source, used, told, step = SOURCES[name](24), [], [], continued_training._step
+    source, used, calls, step = SOURCES[name](24), [], [], continued_training._step
     (learned,) = source.parameters()
 
     def watched(model, batch, gates, *others):
@@ -121,8 +121,8 @@ def test_gates_are_learned_in_the_first_updates_and_then_fixed(lively, texts, mo
         return step(model, batch, gates, *others)
 
     monkeypatch.setattr(continued_training, "_step", watched)
-    train(lively, texts, lambda _: source, when_learned=lambda: told.append((len(used), lively.model.training)))
-    assert told == [(12, False)]
+    train(lively, texts, lambda _: source, when_learned=lambda: calls.append((len(used), lively.model.training)))
+    assert calls == [(12, False)]
     assert all(gates.requires_grad for gates, _ in used[:12])
     assert not any(gates.requires_grad for gates, _ in used[12:])
     assert all(not torch.equal(a, b) for (_, a), (_, b) in pairwise(used[:13]))
@@ -131,9 +131,9 @@ def test_gates_are_learned_in_the_first_updates_and_then_fixed(lively, texts, mo
 
 
 def test_fixed_gates_are_never_learned(lively, texts):
-    told = []
-    train(lively, texts, no_gates, when_learned=lambda: told.append(1))
-    assert not told
+    calls = []
+    train(lively, texts, no_gates, when_learned=lambda: calls.append(1))
+    assert not calls
 
 
 def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(toy, lively_checkpoint, texts):

@@ -21,7 +21,7 @@ IN_REPORTS = re.findall(
 WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
 
 
-def told(value: float, low: float, high: float, unit: str, *, signed: bool) -> str:
+def phrase(value: float, low: float, high: float, unit: str, *, signed: bool) -> str:
     return Measured("", Estimate(value, low, high), unit, signed=signed).text()
 
 
@@ -39,7 +39,7 @@ def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None
     for row in read_grounds().itertuples():
         cell = GroundCell(row.claim, row.part, f"{row.ground}, {row.kind}", row.verdict, "", row.studies)
         if cell.anchor == anchor:
-            found = told(row.value, row.low, row.high, row.unit, signed=row.threshold == 0)
+            found = phrase(row.value, row.low, row.high, row.unit, signed=row.threshold == 0)
             assert plain(text) == plain(found)
             assert WORDS.get(word, row.verdict) == row.verdict
             return
@@ -50,5 +50,5 @@ def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None
 def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> None:
     claims = CLAIMS.read(ROOT / "reports" / "reference" / study / "claims.csv")
     row = rows_where(claims, claim=claim, run=POOLED).iloc[0]
-    found = told(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
+    found = phrase(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
     assert plain(text) == plain(found)

@@ -24,11 +24,11 @@ def board(decisions: Sequence[Decision]) -> str:
     width = max((len(one.task) for one in decisions), default=0)
     for paper in read_papers():
         own = {claim.id for claim in paper.claims}
-        told = [one for one in decisions if one.claim.id in own]
-        if not told:
+        decided = [one for one in decisions if one.claim.id in own]
+        if not decided:
             continue
         lines += [*wrap(f"{paper.authors}: {paper.title}", WIDTH), ""]
-        for _, group in groupby(told, key=lambda one: one.claim.id):
+        for _, group in groupby(decided, key=lambda one: one.claim.id):
             lines += _claim(list(group), width)
         lines.append("")
     tally = Counter(one.verdict for one in decisions)

@@ -81,12 +81,12 @@ def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[R
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
     """Return what the studies in rows of the table `claims` say together."""
     judged = rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")]
-    told = [_asked_of(row, numbers) for _, row in judged.iterrows()]
-    names = [list(own["name"]) for own in told]
+    found = [_asked_of(row, numbers) for _, row in judged.iterrows()]
+    names = [list(own["name"]) for own in found]
     counted: list[pandas.DataFrame] = []
     counting: list[str] = []
     seen: set[str] = set()
-    for (_, row), own, asked in zip(judged.iterrows(), told, names):
+    for (_, row), own, asked in zip(judged.iterrows(), found, names):
         trainings = set(row["trainings"].split())
         if asked == names[0] and not trainings & seen:
             counted.append(own)

@@ -140,8 +140,8 @@ def pool(readings: Sequence[Reading]) -> Reading | None:
         return None
     comparable = [one for one in readings if not one.barrier]
     if 2 * len(comparable) <= len(readings):
-        told = next((one.barrier for one in readings if one.barrier), "")
-        comparable = [replace(one, barrier=one.barrier or told) for one in readings]
+        barrier = next((one.barrier for one in readings if one.barrier), "")
+        comparable = [replace(one, barrier=one.barrier or barrier) for one in readings]
     first = next((one for one in comparable if one.asked), comparable[0])
     alike = [one for one in comparable if _named(one) == _named(first)]
     if len(alike) == 1:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 
 
@@ -49,7 +49,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     decisions = evaluate(tables)
     CLAIMS.write(given.output, claim_rows(decisions, tables, given.study))
     NUMBERS.write(given.numbers, number_rows(decisions, answer(tables), given.study))
-
-
-if __name__ == "__main__":
-    run(main)

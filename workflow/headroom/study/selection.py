@@ -89,8 +89,8 @@ def read_signed(frame: pandas.DataFrame, key: str) -> str:
 
 def examples_in(frame: pandas.DataFrame) -> int:
     """Return how many examples the rows were measured on, according to their signatures; 0 if those do not say."""
-    told = (read_signed(frame, key) for key in ("sentences", "examples", "n"))
-    return next((int(text) for text in told if text.isdecimal()), 0)
+    counts = (read_signed(frame, key) for key in ("sentences", "examples", "n"))
+    return next((int(text) for text in counts if text.isdecimal()), 0)
 
 
 def parse_heads(frame: pandas.DataFrame) -> list[Head]:

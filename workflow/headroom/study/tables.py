@@ -181,8 +181,8 @@ class StudyTables:
         for frame in (self.frame("evaluation"), losses):
             for run, rows in frame.groupby("run"):
                 values = rows.sort_values(["epoch", "value"])["value"]
-                told = " ".join(f"{value:.9g}" for value in values)
-                found[str(run)] = hashlib.sha256(f"{task_of(str(run))} {told}".encode()).hexdigest()[:12]
+                scores = " ".join(f"{value:.9g}" for value in values)
+                found[str(run)] = hashlib.sha256(f"{task_of(str(run))} {scores}".encode()).hexdigest()[:12]
         return found
 
     @cached_property

@@ -66,12 +66,12 @@ def _kernels(views: Sequence[StudyTables]) -> Iterator[str]:
         mean, spread = (rows_where(rows, measure=name)["value"].mean() for name in ("kernel_mean", "kernel_sd"))
         heads = heads_per_site(view).get(pair.arm.name, 0) if pair else 0
         if pair and heads > 1 and len(rows):
-            told = {
+            measured = {
                 "mean": format_fixed(mean, 3),
                 "spread": format_fixed(spread, 3),
                 "even": format_fixed(1 / (heads + 1), 3),
             }
-            yield words("arms", "kernel", arm=pair.arm.name, heads=heads, **told)
+            yield words("arms", "kernel", arm=pair.arm.name, heads=heads, **measured)
 
 
 def _quantities(view: StudyTables) -> pandas.DataFrame:
