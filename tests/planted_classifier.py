@@ -55,9 +55,8 @@ def planted_classifier(directory: Path, weights: Mapping[Head, float] = WEIGHTS)
     bert.embeddings.position_embeddings.weight[:, [MARK, ANSWER]] = 0
     drawn = torch.Generator().manual_seed(1)
     for live in loaded.live_sites:
-        for name in live.inputs[:2]:  # query and key: heads attend in different ways
-            weight = live.attention.get_parameter(f"{name}.weight")
-            weight.copy_(0.1 * torch.randn(weight.shape, generator=drawn))
+        for projection in live.inputs[:2]:  # query and key: heads attend in different ways
+            projection.weight.copy_(0.1 * torch.randn(projection.weight.shape, generator=drawn))
         live.value.weight.zero_()
         live.output.weight.zero_()
         for head in live.kept_heads():

@@ -38,9 +38,8 @@ class GameModel(HeadModel):
             output = nn.Linear(len(kept), len(kept), bias=False)
             output.weight = nn.Parameter(torch.eye(len(kept), dtype=torch.float64), requires_grad=False)
             self.model.append(output)
-            self.live_sites.append(
-                AttentionSite(site, nn.ModuleDict({"output": output}), "output", (), "output", (), (), kept)
-            )
+            place = {"attribute": "output", "queries": "", "output_place": "output"}
+            self.live_sites.append(AttentionSite(site=site, parent=nn.ModuleDict({"output": output}), kept=kept, **place))
         self.gates = Gates(sites=self.live_sites, batch_first=True)
         self.rows = 0
 

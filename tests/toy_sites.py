@@ -68,8 +68,8 @@ class Caught:
     def __init__(self, engine):
         self.by_site = {live.site: {} for live in engine.sites}
         for live in engine.sites:
-            for name, place in zip(("query", "key", "value"), live.inputs):
-                getattr(live.attention, place).register_forward_hook(self.keep(live, name, engine.batch_first))
+            for name, projection in zip(("query", "key", "value"), live.inputs):
+                projection.register_forward_hook(self.keep(live, name, engine.batch_first))
             live.output.register_forward_pre_hook(self.keep(live, "z", engine.batch_first))
 
     def keep(self, live, name, batch_first):
@@ -92,10 +92,10 @@ def plain_sites(heads=HEADS):
                     site=Site(kind, layer, heads),
                     parent=nn.ModuleDict({"attention": attention}),
                     attribute="attention",
-                    inputs=("q", "k", "v"),
+                    queries="q",
+                    keys="k",
+                    values="v",
                     output_place="attention.out",
-                    head_counts=(),
-                    head_widths=(),
                     kept=tuple(range(1, heads + 1)),
                 )
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import headroom
 import pytest
 from headroom.engines.command import chosen_engine
-from headroom.engines.engine import Engine, EvaluationSet, Workload
+from headroom.engines.engine import Engine, EvaluationSet
 from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
@@ -21,6 +21,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.classifier.timing import ClassificationWorkload
 from headroom.engines.hub.classifier.training import FineTuning
 from headroom.engines.training import Training
+from headroom.engines.workload import Workload
 from headroom.sources import PARAMS, Sources
 
 

@@ -8,7 +8,6 @@ from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq.engine import TranslationEngine, read_pairs
 from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.observing import sentence_batches
 from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.preparation import released
 from toy_encoder import toy_text, write_encoder
@@ -154,7 +153,8 @@ def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     released.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
     model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "binarised", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
-    batches = sentence_batches(model, lines, 3)
+    spans = model.spans(lines)
+    batches = [model.map_batch(batch, spans) for batch in model.sentence_batches(lines, 3)]
     for batch in batches:
         for row, position in enumerate(batch.positions):
             spans = [tuple(span) for span in batch.spans[row].tolist() if span[0] >= 0]

@@ -33,7 +33,10 @@ HALF = math.sqrt(0.5)
 THIRD = Site("E", 3, 2)
 
 
-def planted(inputs=("query", "key", "value"), *, heads=2, site=THIRD, **weights):
+QKV = {"queries": "query", "keys": "key", "values": "value"}
+
+
+def planted(names=QKV, *, heads=2, site=THIRD, **weights):
     """Return a model with one site whose attention module has these projections: rows by name."""
     attention = nn.Module()
     for name, rows in weights.items():
@@ -42,7 +45,8 @@ def planted(inputs=("query", "key", "value"), *, heads=2, site=THIRD, **weights)
         setattr(attention, name, linear)
     parent = nn.Module()
     parent.attention, parent.output = attention, nn.Identity()
-    live = AttentionSite(site, parent, "attention", inputs, "output", (), (), tuple(range(1, heads + 1)))
+    kept = tuple(range(1, heads + 1))
+    live = AttentionSite(site=site, parent=parent, attribute="attention", output_place="output", kept=kept, **names)
     return SimpleNamespace(live_sites=[live], gates=Gates(sites=[live], batch_first=True))
 
 
@@ -75,11 +79,10 @@ class TestParticles:
         )
 
     def test_projections_of_positions_are_left_out_and_hops_are_heads(self):
-        names = ("query", "key", "value", "pos_key")
-        weights = {name: [[1.0], [1.0]] for name in names[:3]}
-        model = planted(names, **weights, pos_key=[[0.0], [9.0]])
+        weights = {name: [[1.0], [1.0]] for name in QKV.values()}
+        model = planted({**QKV, "others": ("pos_key",)}, **weights, pos_key=[[0.0], [9.0]])
         assert particle_similarity(extract_particles(model))["particle_distance"][THIRD] == 0
-        hops = planted(("hops",), hops=[[0.0, 0.0], [3.0, 4.0]])
+        hops = planted({"queries": "hops"}, hops=[[0.0, 0.0], [3.0, 4.0]])
         assert particle_similarity(extract_particles(hops))["particle_distance"][THIRD] == 5
 
     def test_steps_of_all_projections_together(self):
@@ -113,7 +116,7 @@ class TestHops:
         return MapBatch(positions=[], ordinary=real, real=real, batch_first=True, pieces=places, spans=None, show=show)
 
     def test_all_but_values(self):
-        model = planted(("hops",), hops=[[0.0], [1.0]])
+        model = planted({"queries": "hops"}, hops=[[0.0], [1.0]])
         # products .5 and 1, cosines of maps sqrt(1/2) and 1, of outputs 1 and 0; heads that say (1, 0) always are
         # like no other
         expected = {"attention_product": 0.75, "attention_cosine": (HALF + 1) / 2, "z_cosine": 0.5, "z_cka": 0}
@@ -191,8 +194,7 @@ def test_numbers_are_those_of_a_loop(live):
 def test_collapsed_heads_are_degenerate(live):
     first = live.model.live_sites[0]
     with torch.no_grad():
-        for name in first.inputs:
-            projection = getattr(first.attention, name)
+        for projection in first.inputs:
             for weight in projection.parameters():
                 weight.copy_(weight[: first.head_width].repeat(4, *[1] * (weight.dim() - 1)))
     found = particle_similarity(extract_particles(live.model)) | text_similarity(live.model, live.batches(8))

@@ -23,9 +23,8 @@ def by_sentence(model, singles):
     for live in model.live_sites:
         for place, head in enumerate(live.kept_heads()):
             product = 1.0
-            for name in live.inputs:
-                gradient = live.attention.get_parameter(f"{name}.weight").grad
-                rows = gradient[place * live.head_width : (place + 1) * live.head_width]
+            for projection in live.inputs:
+                rows = projection.weight.grad[place * live.head_width : (place + 1) * live.head_width]
                 product *= float((rows**2).sum()) ** 0.5
             found[head] = product
     model.model.requires_grad_(False)

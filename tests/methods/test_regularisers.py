@@ -134,8 +134,7 @@ class TestPenalties:
         engine = of_transformers()
         with torch.no_grad():
             for live in engine.sites:
-                for place in live.inputs:
-                    projection = getattr(live.attention, place)
+                for projection in live.inputs:
                     projection.weight.copy_(projection.weight[:4].repeat(HEADS, 1))
                     projection.bias.copy_(projection.bias[:4].repeat(HEADS))
         if model is DisagreementPositionArm:

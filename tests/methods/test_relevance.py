@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head, Site, parse_profile
-from headroom.engines.fairseq.batches import Batch, Language
+from headroom.engines.fairseq.batches import Language, ParallelBatch
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.fairseq.sites import find_sites
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -106,7 +106,7 @@ def test_conserved_in_every_form_of_fairseqs_transformer(flags, tmp_path):
     sample = batch(trainer, range(6))
     given = sample["net_input"]
     tensors = (given["src_tokens"], given["src_lengths"], given["prev_output_tokens"], sample["target"])
-    found = relevances(adapter, [Batch(list(range(6)), *tensors)], rule=EpsilonRule(1e-6))
+    found = relevances(adapter, [ParallelBatch(list(range(6)), *tensors)], rule=EpsilonRule(1e-6))
     assert found.conservation_error < 1e-3
 
 

@@ -33,10 +33,8 @@ def site(weight):
         site=SITE,
         parent=nn.ModuleDict({"attention": attention}),
         attribute="attention",
-        inputs=(),
+        queries="out",
         output_place="attention.out",
-        head_counts=(),
-        head_widths=(),
         kept=tuple(range(1, HEADS + 1)),
     )
 
@@ -311,8 +309,8 @@ def test_a_head_that_another_one_copies_can_be_removed_without_loss(case):
     load, calibration, batch_of, _ = case
     model = load()
     live, batch = model.live_sites[0], batch_of(model)
-    for name in live.inputs:
-        for weight in getattr(live.attention, name).parameters():
+    for projection in live.inputs:
+        for weight in projection.parameters():
             rows = weight.unflatten(0, (live.site.heads, -1))
             rows[1] = rows[0]
     replacements = calibrate(model, calibration(model))

@@ -34,7 +34,8 @@ def test_layers_are_found_in_order_with_the_projections_around_z(family, inputs,
     sites = find_sites(model)
     assert site_names(sites) == [Site("E", 1, 2), Site("E", 2, 2), Site("E", 3, 2)]
     for live in sites:
-        assert (" ".join(live.inputs), live.output_place) == (inputs, output)
+        names = {module: name for name, module in live.attention.named_children()}
+        assert (" ".join(names[module] for module in live.inputs), live.output_place) == (inputs, output)
         assert live.output.in_features == live.value.out_features == 2 * live.head_width == 16
         assert live.kept_heads() == [Head("E", live.site.layer, 1), Head("E", live.site.layer, 2)]
     outputs = [module for module in model.modules() if module in [live.output for live in sites]]

@@ -4,8 +4,8 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.hub.classifier.model import check_interventions
 from headroom.engines.hub.sites import find_sites
+from headroom.engines.hub.verification import check_interventions
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from toy_encoder import toy_configuration, toy_model

@@ -9,7 +9,6 @@ from statistics import mean
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads
-from headroom.engines.hub.classifier.observing import example_batches
 from headroom.methods.criteria import BAKEOFF, SCORES, criteria, families
 from headroom.methods.passes import Passes, count_passes
 from headroom.methods.pointing import piece_pointing
@@ -60,7 +59,7 @@ def ablation(case: Planted) -> dict[str, dict[Head, float]]:
 
 def observed(case: Planted) -> Iterator[tuple[str, dict[Head, float]]]:
     """Yield confidence and relevance."""
-    batches = example_batches(case.model, case.text, 32)
+    batches = [case.model.map_batch(batch) for batch in case.model.batches(case.text, examples=32)]
     heads = {live.site: live.kept_heads() for live in case.model.live_sites}
     found = piece_pointing(batches, heads, frequencies=None, frequent=1, resamples=2)
     yield "confidence", {one.head: one.value for one in found if (one.measure, one.half) == ("confidence", "all")}

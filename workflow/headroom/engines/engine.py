@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
-from headroom.core.errors import HeadroomError
+from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     import numpy
     from torch import Tensor
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from headroom.core.interventions import Intervention
     from headroom.core.statistics import Sample
     from headroom.engines.gates import Replacements
-    from headroom.engines.head_model import HeadModel
+    from headroom.engines.head_model import Batch, HeadModel
     from headroom.engines.maps import MapBatch
+    from headroom.engines.workload import Workload
 
 Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
@@ -39,24 +41,37 @@ CALIBRATION = "calibration_error"
 """Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
 
 
+Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")
+"""The models of an engine."""
+
+Examples = TypeVar("Examples", bound=Sized, default=Any)
+"""The examples of a set, as an engine reads them."""
+
+Given = TypeVar("Given", bound="Batch", default=Any)
+"""The batches of the models."""
+
+Answer = TypeVar("Answer", default=Any)
+"""A model's answer to an example: the pieces of a translation, or the index of a class."""
+
+
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Generic[Answer]):
     """A model on a set: its answers, their statistics, the scores, and the scores on every resample.
 
     Attributes:
-        answers: The model's answer to each example: the pieces of a translation, or the index of a class.
+        answers: The model's answer to each example.
         sample: The statistics of each example.
         scores: By metric, the main one first.
         resampled: By metric, (samples,).
     """
 
-    answers: list[Any]
+    answers: list[Answer]
     sample: Sample
     scores: dict[str, float]
     resampled: dict[str, numpy.ndarray]
 
 
-class EvaluationSet(ABC):
+class EvaluationSet(ABC, Generic[Model, Given, Answer]):
     """Examples with references for the evaluation of models; one object serves many models.
 
     Attributes:
@@ -68,22 +83,34 @@ class EvaluationSet(ABC):
     name: str
     metrics: tuple[str, ...]
     weights: numpy.ndarray
+    _batches: Sequence[Given] = ()
+    _batched_for: Model | None = None
+
+    def batches(self, model: Model) -> Sequence[Given]:
+        """Return the set in batches for a model, which are made once."""
+        if self._batched_for is not model:
+            self._batches, self._batched_for = self.make_batches(model), model
+        return self._batches
 
     @abstractmethod
-    def batches(self, model: Any) -> list[Any]:
-        """Return the set in batches for a model."""
+    def make_batches(self, model: Model) -> Sequence[Given]:
+        """Make the batches for another model, and forget what is kept of the last one."""
 
     @abstractmethod
-    def judge(self, model: Any) -> Outcome:
+    def judge(self, model: Model) -> Outcome[Answer]:
         """Return the outcome of a model under its present gates."""
 
     @abstractmethod
     def judge_under(
-        self, model: Any, intervention: Intervention, full: Outcome, replacements: Replacements | None
-    ) -> Outcome:
+        self, model: Model, intervention: Intervention, full: Outcome[Answer], replacements: Replacements | None
+    ) -> Outcome[Answer]:
         """Return the outcome of a model under an intervention; `full` is its outcome without."""
 
-    def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
+    @abstractmethod
+    def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
+        """Return the final outcome of a model, the kind of search for answers, and the signature of a metric."""
+
+    def outcome(self, answers: list[Answer], sample: Sample) -> Outcome[Answer]:
         """Return answers and their statistics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
 
@@ -96,37 +123,18 @@ class EvaluationSet(ABC):
         """Return the signature of a number measured on this set."""
 
 
-class Workload(ABC):
-    """One batch, run through parts of a model.
-
-    Attributes:
-        parts: The parts of a model that are timed.
-    """
-
-    parts: tuple[str, ...]
-
-    @property
-    @abstractmethod
-    def shape(self) -> dict[str, int]:
-        """The sizes that determine the time, e.g. the length of the batch in pieces."""
-
-    @abstractmethod
-    def action(self, model: Any, part: str) -> Callable[[], Any]:
-        """Return the timed function."""
-
-    @abstractmethod
-    def multiply_adds(self, model: Any, part: str) -> int:
-        """Count the multiply-adds of a part as run."""
-
-
-class Engine(ABC):
+class Engine(ABC, Generic[Model, Examples]):
     """Models of one kind, with their data.
 
     Attributes:
         loss: The definition of an example's loss, for signatures.
+        training_text: The file of a corpus with the training text that the encoder reads.
+        corpus: The directory of the data.
     """
 
     loss: str
+    training_text: str
+    corpus: Path
 
     @staticmethod
     @abstractmethod
@@ -148,7 +156,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> HeadModel:
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> Model:
         """Load a model in eval mode.
 
         Args:
@@ -158,56 +166,38 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def examples(self, name: str, limit: int | None = None) -> Sized:
+    def examples(self, name: str, limit: int | None = None) -> Examples:
         """Read the examples of a set, or the first of them."""
 
     @abstractmethod
-    def sentences(self, examples: Any) -> Sequence[str]:
+    def sentences(self, examples: Examples) -> Sequence[str]:
         """Return the sentence of each example that the encoder reads, the first one of a pair."""
 
     @abstractmethod
-    def batches(self, model: Any, examples: Any, size: int) -> list[Any]:
+    def batches(self, model: Model, examples: Examples, size: int) -> Sequence[Batch]:
         """Return examples in batches of similar length."""
 
     @abstractmethod
-    def judged_set(self, name: str, limit: int | None = None) -> EvaluationSet:
+    def judged_set(self, name: str, limit: int | None = None) -> EvaluationSet[Model]:
         """Read an evaluation set, or its first examples."""
 
-    @abstractmethod
-    def final(self, judged: Any, model: Any) -> tuple[Outcome, str, Callable[[str], str]]:
-        """Return the final outcome, the kind of search, and the signature of a metric."""
-
-    @abstractmethod
-    def example_batches(self, model: Any, examples: Any, size: int) -> list[MapBatch]:
+    def example_batches(self, model: Model, examples: Examples, size: int) -> list[MapBatch]:
         """Return examples of a set in batches that show the maps of every site, teacher-forced with a decoder."""
+        return [model.map_batch(batch) for batch in self.batches(model, examples, size)]
 
-    @abstractmethod
-    def sentence_batches(self, model: Any, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return single sentences in batches that show the maps of the encoder, with the positions of their pieces.
+    def sentence_batches(self, model: Model, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return single sentences in batches that show the maps of the encoder, with the positions of their pieces."""
+        spans = model.spans(sentences)
+        return [model.map_batch(batch, spans) for batch in model.sentence_batches(sentences, size)]
 
-        Raises:
-            HeadroomError: If the pieces of a sentence cannot be found in it.
-        """
-
-    @abstractmethod
-    def frequencies(self, model: Any) -> Tensor | None:
+    def frequencies(self, model: Model) -> Tensor | None:
         """Return the frequency of each of the encoder's pieces in the training text, (V,); None without text."""
+        return model.frequencies(self.corpus / self.training_text)
 
     @abstractmethod
-    def workload(self, model: Any, examples: Any, size: int) -> Workload:
+    def workload(self, model: Model, examples: Examples, size: int) -> Workload[Model]:
         """Return a batch of the set's middle lengths, to be timed.
 
         Raises:
             HeadroomError: If the set has fewer examples than that.
         """
-
-
-def middle(lengths: Sequence[int], size: int) -> list[int]:
-    """Return the positions of the `size` examples of middle lengths; raise HeadroomError if there are fewer."""
-    if len(lengths) < size:
-        raise HeadroomError(
-            f"timing.batch_sizes: {size} exceeds the {len(lengths)} examples of the set; give smaller sizes"
-        )
-    order = sorted(range(len(lengths)), key=lambda place: (lengths[place], place))
-    start = (len(order) - size) // 2
-    return order[start : start + size]

@@ -3,26 +3,43 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, format_profile
 from headroom.core.interventions import Intervention
+from headroom.engines.engine import Given
 from headroom.engines.gates import Gates, Replacements
-from headroom.engines.maps import MapObserver
+from headroom.engines.maps import MapBatch, MapObserver, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.reusable import PartlyRead, Reusable
 from headroom.engines.sites import AttentionSite, site_names
 
 
-class HeadModel(ABC):
+@dataclass(frozen=True)
+class Batch(ABC):
+    """Examples padded to one length.
+
+    Attributes:
+        positions: Indices into the evaluation set, in the order of the rows.
+    """
+
+    positions: list[int]
+
+    @property
+    @abstractmethod
+    def pieces(self) -> Tensor:
+        """What the first layer reads, as indices of the vocabulary, (B, T)."""
+
+
+class HeadModel(ABC, Generic[Given]):
     """A trained model in eval mode, its sites, and gates on them."""
 
-    model: Any
+    model: nn.Module
     gates: Gates
     live_sites: list[AttentionSite]
 
@@ -43,16 +60,61 @@ class HeadModel(ABC):
         return format_profile({head for site in self.sites for head in site.head_names()} - kept)
 
     @abstractmethod
-    def losses(self, batch: Any) -> tuple[Tensor, Tensor]:
+    def losses(self, batch: Given) -> tuple[Tensor, Tensor]:
         """Return the summed negative log-likelihood (B,) in nats, and the number of targets (B,), of each example."""
 
     @abstractmethod
-    def logits(self, batch: Any) -> Tensor:
+    def logits(self, batch: Given) -> Tensor:
         """Return the logits: (B, T, V) teacher-forced, or (B, classes)."""
 
     @abstractmethod
-    def real(self, batch: Any) -> Mapping[str, tuple[Tensor, Tensor]]:
+    def real(self, batch: Given) -> Mapping[str, tuple[Tensor, Tensor]]:
         """Return by kind of site which query (B, T) and which key positions (B, S) of a batch are not padding."""
+
+    @abstractmethod
+    def ordinary(self, batch: Given) -> Mapping[str, tuple[Tensor, Tensor]]:
+        """Return which positions count as `real` does, without pieces with a special meaning (CLS, SEP, end mark)."""
+
+    @abstractmethod
+    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[Given]:
+        """Return single sentences in batches for the encoder."""
+
+    @abstractmethod
+    def spans(self, sentences: Sequence[str]) -> list[Spans]:
+        """Return for each sentence where its ordinary pieces are in the plain text.
+
+        Raises:
+            HeadroomError: If the pieces of a sentence cannot be found in it.
+        """
+
+    @abstractmethod
+    def frequencies(self, text: Path) -> Tensor | None:
+        """Return the frequency of each of the encoder's pieces in a training text, (V,); None without text."""
+
+    def run(self, batch: Given) -> object:
+        """Run all sites that a batch reaches."""
+        return self.logits(batch)
+
+    def map_batch(self, batch: Given, spans: Sequence[Spans] | None = None) -> MapBatch:
+        """Return a batch whose maps can be observed, teacher-forced with a decoder.
+
+        `spans` are those of all sentences of the set.
+        """
+        ordinary = self.ordinary(batch)
+
+        def show(observer: MapObserver) -> None:
+            with self.maps_shown(observer):
+                self.run(batch)
+
+        return MapBatch(
+            positions=batch.positions,
+            ordinary=ordinary,
+            real=self.real(batch),
+            batch_first=self.gates.batch_first,
+            pieces=batch.pieces,
+            spans=None if spans is None else pad_spans([spans[place] for place in batch.positions], ordinary["E"][0]),
+            show=show,
+        )
 
     @abstractmethod
     def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
@@ -66,11 +128,11 @@ class HeadModel(ABC):
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
 
-    def parts(self, batch: Any, examples: int) -> list[Any]:  # noqa: ARG002
+    def parts(self, batch: Given, examples: int) -> list[Given]:  # noqa: ARG002
         """Return a batch in parts of similar length, of so many examples at most where that saves padding."""
         return [batch]
 
-    def partly_read(self, batch: Any) -> PartlyRead | None:  # noqa: ARG002
+    def partly_read(self, batch: Given) -> PartlyRead | None:  # noqa: ARG002
         """Return the last layer if only its first position is read, as a batch shows; else None."""
         return None
 
@@ -88,20 +150,21 @@ class HeadModel(ABC):
         """Write the model with a descriptor of the removed heads, for loading."""
 
 
-def take_rows(batch: Any, rows: Sequence[int]) -> Any:
+def take_rows(batch: Given, rows: Sequence[int]) -> Given:
     """Return some rows of an engine's batch, in this order and as often as they are named; padding is unchanged."""
-    return replace(batch, **{field.name: _take_value(getattr(batch, field.name), rows) for field in fields(batch)})
+    taken: dict[str, Any] = {field.name: _take_value(getattr(batch, field.name), rows) for field in fields(batch)}
+    return replace(batch, **taken)
 
 
-def _take_value(value: Any, rows: Sequence[int]) -> Any:
+def _take_value(value: object, rows: Sequence[int]) -> object:
     if isinstance(value, Mapping):
         return {name: _take_value(one, rows) for name, one in value.items()}
     if isinstance(value, Tensor):
         return value[torch.as_tensor(rows, device=value.device)]
-    return None if value is None else [value[row] for row in rows]
+    return [value[row] for row in rows] if isinstance(value, list) else value
 
 
-def trace_reusable(model: HeadModel, run: Callable[[Any], Tensor], batch: Any) -> Reusable:
+def trace_reusable(model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given) -> Reusable[Given]:
     """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
 
     Args:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +17,7 @@ MapObserver = Callable[[Site, Tensor], None]
 
 @contextmanager
 def hook_sites(
-    sites: Sequence[AttentionSite], ask: Callable[..., Any], shown: Callable[[Site], Callable[..., Any]]
+    sites: Sequence[AttentionSite], ask: Callable[..., object], shown: Callable[[Site], Callable[..., object]]
 ) -> Iterator[None]:
     """Hook the attention modules of sites that have heads, within a block.
 
@@ -61,7 +60,11 @@ class MapBatch:
     show: Callable[[MapObserver], None]
 
 
-def pad_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) -> Tensor:
+Spans = Sequence[tuple[int, int]]
+"""Start and end of the pieces of a sentence in the plain text, in characters from 0."""
+
+
+def pad_spans(rows: Sequence[Spans], ordinary: Tensor) -> Tensor:
     """Return the spans of pieces as one tensor (B, T, 2) on the CPU, -1 for pieces that do not count.
 
     Args:
@@ -88,7 +91,7 @@ ValueObserver = Callable[[Site, Tensor], None]
 
 def has_values(live: AttentionSite) -> bool:
     """Return whether a site has heads and a value projection; the heads of some sites share their values."""
-    return len(live.inputs) > 2 and bool(live.kept)
+    return live.values is not None and bool(live.kept)
 
 
 @contextmanager
@@ -98,8 +101,8 @@ def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, bat
     With `batch_first` the shape is (B, S, ...), else (S, B, ...).
     """
 
-    def hook(live: AttentionSite) -> Callable[[nn.Module, Any, Tensor], None]:
-        def show(_: nn.Module, __: Any, values: Tensor) -> None:
+    def hook(live: AttentionSite) -> Callable[[nn.Module, object, Tensor], None]:
+        def show(_: nn.Module, __: object, values: Tensor) -> None:
             split = values.unflatten(-1, (len(live.kept), -1))
             observer(live.site, split.transpose(0, 1) if batch_first else split)
 

@@ -1,7 +1,7 @@
 """Real removal of heads: slices of projections, and interventions folded into the weights."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,13 +10,13 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, check_heads
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Replacements, require_replacements
-from headroom.engines.sites import AttentionSite, site_names
+from headroom.engines.sites import AttentionSite, blocks, site_names
 
 
 class NoHeads(nn.Module):
     """A site without heads whose output projection is outside the module: z has no columns."""
 
-    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+    def forward(self, hidden_states: Tensor, *_: object, **__: object) -> tuple[Tensor, None]:
         """Return an empty z (B, T, 0), also for a single query, and no attention weights."""
         return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
 
@@ -24,9 +24,10 @@ class NoHeads(nn.Module):
 def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
     """Slice heads out of a live model, in place.
 
-    Rows of the query, key and value projections (or of the learned queries) and columns of the output projection are
-    removed; the output bias is kept, so that the sliced model computes the same as the masked one. A site may lose
-    all heads. Heads that are already sliced are skipped.
+    Outputs of the query, key and value projections (or of the learned queries) and inputs of the output projection are
+    removed; the output bias is kept, so that the sliced model computes the same as the masked one. Shared keys and
+    values are removed with the last head that uses them; they are repeated for each head if those left in the groups
+    are not equally many. A site may lose all heads. Heads that are already sliced are skipped.
 
     Raises:
         HeadroomError: If the model has no such head.
@@ -54,27 +55,27 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
     if intervention.replacement == "resample":
         raise HeadroomError(f"intervention '{intervention}': resampled heads cannot be sliced out; use zero or mean")
     for live in (live for live in sites if live.kept):
-        output: Any = live.output
-        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=output.weight.device)
+        weight = live.output_weight  # (D, K * d)
+        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.repair != "none" and gone.any():
             added = require_replacements(replacements, intervention).addition(live, intervention)
-            weight = output.weight.double()  # (D, K * d)
-            _add_to_bias(live, weight @ added.constant.to(weight))
-            output.weight += (weight @ added.matrix.to(weight)).to(output.weight)
-        columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
+            exact = weight.double()
+            _add_to_bias(live, exact @ added.constant.to(exact))
+            weight += (exact @ added.matrix.to(exact)).to(weight)
+        columns = weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
         if intervention.replacement == "mean" and gone.any():
-            means = require_replacements(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
+            means = require_replacements(replacements, intervention).means_of(live).to(weight)  # (K, d)
             _add_to_bias(live, torch.einsum("mkd,kd->m", columns, means * gone[:, None]))
         scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
         if any(factor != 1 for factor in scale):
-            columns *= torch.tensor(scale).to(output.weight)[:, None]
+            columns *= torch.tensor(scale).to(weight)[:, None]
 
 
 def _add_to_bias(live: AttentionSite, term: Tensor) -> None:
     """Add a term (D,) to the bias of a site's output projection."""
-    output: Any = live.output
-    if output.bias is not None:
-        output.bias += term.to(output.bias)
+    bias = live.output.bias
+    if isinstance(bias, Tensor):
+        bias += term.to(bias)
     elif term.any():
         raise HeadroomError(
             f"site {live.site}: no output bias to store means; use the replacement zero, and no repair or obs"
@@ -87,49 +88,44 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
         return
     width = live.head_width
     places = [live.kept.index(index) for index in keep]
-    for name in live.inputs:
-        projection = getattr(live.attention, name)
-        rows = _units(places, projection.out_features // len(live.kept))  # projections may differ in rows per head
-        setattr(live.attention, name, _slice_linear(projection, rows, dimension=0))
-    _set_output(live, _slice_linear(live.output, _units(places, width), dimension=1))
-    for name in live.head_counts:
-        setattr(live.attention, name, len(keep))
-    for name in live.head_widths:
-        setattr(live.attention, name, len(keep) * width)
-    live.kept = tuple(keep)
+    shared, groups = (places, None) if live.groups is None else _regroup([live.groups[place] for place in places])
+    for projection in live.inputs:
+        _select(projection, live.head_outputs(projection, places, shared), outputs=True)
+    _select(live.output, blocks(places, width))
+    own = {name: len(keep) for name in live.head_counts} | {name: len(keep) * width for name in live.head_widths}
+    for name, value in (own | {name: len(keep) // len(shared) for name in live.group_sizes}).items():
+        setattr(live.attention, name, value)
+    live.kept, live.groups = tuple(keep), groups
 
 
-def _units(places: list[int], width: int) -> Tensor:
-    """Return the features of heads at these positions, which have `width` each: (len(places) * width,)."""
-    return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
+def _regroup(used: list[int]) -> tuple[list[int], tuple[int, ...]]:
+    """Return the heads of keys and values to keep, with repetitions, and the one of them that each query head uses.
+
+    `used` are those that the query heads use now.
+    """
+    if len(set(Counter(used).values())) > 1:
+        return used, tuple(range(len(used)))
+    shared = sorted(set(used))
+    return shared, tuple(map(shared.index, used))
 
 
 def _empty(live: AttentionSite) -> None:
     """Replace the attention module; an output projection outside it is kept, without columns."""
-    output: Any = live.output
     if live.output_place.startswith(f"{live.attribute}."):
-        setattr(live.parent, live.attribute, live.empty(output.bias))
+        setattr(live.parent, live.attribute, live.empty(live.output.get_parameter("bias")))
     else:
         setattr(live.parent, live.attribute, NoHeads())
-        _set_output(live, _slice_linear(output, torch.arange(0), dimension=1))
+        _select(live.output, torch.arange(0))
     live.kept = ()
 
 
-def _set_output(live: AttentionSite, output: nn.Module) -> None:
-    holder, _, name = live.output_place.rpartition(".")
-    setattr(live.parent.get_submodule(holder), name, output)
-
-
-def _slice_linear(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
-    """Return a linear layer with only these output rows (0) or input columns (1); hooks move along."""
-    units = units.to(linear.weight.device)
-    weight = linear.weight.detach().index_select(dimension, units)
-    has_bias = linear.bias is not None
-    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # meta: avoids initialising weights that are replaced
-    new.out_features, new.in_features = weight.shape
-    new.weight = nn.Parameter(weight)
-    if has_bias:
-        bias = linear.bias.detach()
-        new.bias = nn.Parameter(bias.index_select(0, units) if dimension == 0 else bias.clone())
-    new._forward_pre_hooks = linear._forward_pre_hooks
-    return new.train(linear.training)
+def _select(projection: nn.Module, units: Tensor, *, outputs: bool = False) -> None:
+    """Keep only some outputs or inputs of a projection, in place, in new parameters."""
+    linear, weight, bias = isinstance(projection, nn.Linear), projection.get_parameter("weight"), projection.bias
+    units = units.to(weight.device)
+    projection.weight = nn.Parameter(weight.detach().index_select(0 if outputs == linear else 1, units))
+    if isinstance(bias, Tensor):
+        projection.bias = nn.Parameter(bias.detach()[units] if outputs else bias.detach().clone())
+    for name in {True: ("out_features", "nf"), False: ("in_features", "nx")}[outputs]:
+        if hasattr(projection, name):
+            setattr(projection, name, len(units))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
+from headroom.engines.engine import Given
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
@@ -36,7 +37,7 @@ class PartlyRead(Protocol):
         """Compute only this position within a block."""
 
 
-class Reusable:
+class Reusable(Generic[Given]):
     """The modules of a model in eval mode whose outputs can be reused.
 
     Attributes:
@@ -47,7 +48,12 @@ class Reusable:
     """
 
     def __init__(
-        self, model: HeadModel, run: Callable[[Any], Tensor], trial: Any, twice: Any, partly_read: PartlyRead | None
+        self,
+        model: HeadModel[Given],
+        run: Callable[[Given], Tensor],
+        trial: Given,
+        twice: Given,
+        partly_read: PartlyRead | None,
     ) -> None:
         """Trace passes and check reuse.
 
@@ -68,7 +74,7 @@ class Reusable:
 
     @contextmanager
     def reused(
-        self, first: Site | None, stored: dict[nn.Module, Any], *, times: int = 1, store: bool = False
+        self, first: Site | None, stored: dict[nn.Module, object], *, times: int = 1, store: bool = False
     ) -> Iterator[None]:
         """Reuse outputs in passes within a block, and compute only what is read of the last layer.
 
@@ -87,22 +93,22 @@ class Reusable:
                 restored.enter_context(self._partly_read.at_first_position())
             yield
 
-    def _modules(self, sites: Iterable[Any]) -> list[nn.Module]:
+    def _modules(self, sites: Iterable[Site]) -> list[nn.Module]:
         return list(dict.fromkeys(chain.from_iterable(self.modules[site] for site in sites)))
 
-    def _once(self, module: nn.Module, stored: dict[nn.Module, Any], times: int) -> Callable[..., Any]:
+    def _once(self, module: nn.Module, stored: dict[nn.Module, object], times: int) -> Callable[..., object]:
         forward, rows = module.forward, self._rows[module]
 
-        def computed(*inputs: Any, **options: Any) -> Any:
+        def computed(*inputs: object, **options: object) -> object:
             if module not in stored:
                 stored[module] = forward(*inputs, **options)
             return stored[module] if times == 1 else _repeat_rows(stored[module], rows, times)
 
         return computed
 
-    def _agrees(self, model: HeadModel, run: Callable[[Any], Tensor], trial: Any, twice: Any) -> bool:
+    def _agrees(self, model: HeadModel[Given], run: Callable[[Given], Tensor], trial: Given, twice: Given) -> bool:
         """Return whether results without a head of each site in turn are those of whole passes."""
-        stored: dict[nn.Module, Any] = {}
+        stored: dict[nn.Module, object] = {}
         for live in (live for live in model.live_sites if live.site in self.modules):
             with model.gates.applied(Intervention.without(live.kept_heads()[0])):
                 for batch, times in ((trial, 1), (trial, 1), (twice, 2)):  # stored, reused, repeated
@@ -115,7 +121,7 @@ class Reusable:
 
 
 def _trace(
-    model: HeadModel, run: Callable[[Any], Tensor], batch: Any
+    model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given
 ) -> tuple[dict[Site, list[nn.Module]], dict[nn.Module, list[Tensor]]]:
     """Return by site the modules that have returned when its output projection is called, and the outputs of modules.
 
@@ -127,13 +133,13 @@ def _trace(
     calls: Counter[nn.Module] = Counter()
     outputs: dict[nn.Module, list[Tensor]] = {}
 
-    def begin(module: nn.Module, _: Any) -> None:
+    def begin(module: nn.Module, _: object) -> None:
         if module in sites:
             returned[sites[module]] = [done for call in open_calls for done in call]
         calls[module] += 1
         open_calls.append([])
 
-    def end(module: nn.Module, _: Any, output: Any) -> None:
+    def end(module: nn.Module, _: object, output: object) -> None:
         open_calls.pop()
         open_calls[-1].append(module)
         outputs[module] = [leaf.to("meta") for leaf in tree_leaves(output) if isinstance(leaf, Tensor)]
@@ -172,7 +178,7 @@ def _find_doubled(one: torch.Size, two: torch.Size) -> list[int]:
     return larger if all(two[place] == 2 * one[place] for place in larger) else [0, 0]
 
 
-def _repeat_rows(output: Any, rows: list[int | None], times: int) -> Any:
+def _repeat_rows(output: object, rows: list[int | None], times: int) -> object:
     """Return an output with the rows of each of its tensors several times over."""
     leaves, structure = tree_flatten(output)
     dimensions = iter(rows)

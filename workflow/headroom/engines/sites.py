@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +20,20 @@ class EmptyAttention(nn.Module):
         super().__init__()
         self.bias = nn.Parameter(bias.detach().clone())
 
-    def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+    def forward(self, query: Tensor, *_: object, **__: object) -> tuple[Tensor, None]:
         """Return the bias at every position of `query` (..., D), and no attention weights."""
         return self.bias.expand(query.shape), None
 
 
-@dataclass
+class Layout(Enum):
+    """Where the outputs of queries, keys and values are."""
+
+    SPLIT = "a projection each"
+    FUSED = "one projection: all queries, then all keys, then all values"
+    INTERLEAVED = "one projection: query, key and value of the first head, then those of the next"
+
+
+@dataclass(kw_only=True)
 class AttentionSite:
     """One site of a live model.
 
@@ -33,12 +41,17 @@ class AttentionSite:
         site: Its name and the number of heads it was trained with.
         parent: The module that contains the attention module.
         attribute: The attribute of the parent with the attention module, e.g. `self_attn`.
-        inputs: Names of the projections inside the attention module whose rows belong to heads: query, key and
-            value, in this order, and any other (DeBERTa has some for positions). A single one contains learned queries:
-            such heads have no query token, and average the states directly (Lin et al. 2017).
+        queries: Path of the projection of queries in the attention module. Without keys and values it contains learned
+            queries: such heads have no query token, and average the states directly (Lin et al. 2017).
+        keys: The projection of keys; in other layouts than `SPLIT` it is that of queries.
+        values: The projection of values, as that of keys.
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
+        others: Other projections whose outputs belong to heads; DeBERTa has some for positions.
+        layout: Where the outputs of queries, keys and values are.
+        groups: The head of keys and values that each remaining head uses, counted from 0; None if each has its own.
         head_counts: Attributes of the attention module with the number of heads.
         head_widths: Attributes of the attention module with the width of all heads together.
+        group_sizes: Attributes of the attention module with the number of heads that share keys and values.
         kept: The remaining heads, counted from 1 and in order.
         empty: Makes the module of the site without heads, from the bias of its output projection.
     """
@@ -46,30 +59,47 @@ class AttentionSite:
     site: Site
     parent: nn.Module
     attribute: str
-    inputs: tuple[str, ...]
+    queries: str
+    keys: str | None = None
+    values: str | None = None
     output_place: str
-    head_counts: tuple[str, ...]
-    head_widths: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    layout: Layout = Layout.SPLIT
+    groups: tuple[int, ...] | None = None
+    head_counts: tuple[str, ...] = ()
+    head_widths: tuple[str, ...] = ()
+    group_sizes: tuple[str, ...] = ()
     kept: tuple[int, ...]
     empty: Callable[[Tensor], nn.Module] = EmptyAttention
 
     @property
     def attention(self) -> nn.Module:
         """The attention module."""
-        return getattr(self.parent, self.attribute)
+        return self.parent.get_submodule(self.attribute)
+
+    @property
+    def query_key_value(self) -> list[nn.Module]:
+        """The projections of queries, keys and values, as many as there are."""
+        names = dict.fromkeys(name for name in (self.queries, self.keys, self.values) if name)
+        return [self.attention.get_submodule(name) for name in names]
+
+    @property
+    def inputs(self) -> list[nn.Module]:
+        """All projections whose outputs belong to heads."""
+        return [*self.query_key_value, *map(self.attention.get_submodule, self.others)]
 
     @property
     def value(self) -> nn.Module:
-        """The value projection; its rows are the remaining heads, in order and in blocks of equal size.
+        """The value projection.
 
         Raises:
             HeadroomError: If the site has none.
         """
-        if len(self.inputs) < 3:
+        if self.values is None:
             raise HeadroomError(
                 f"{self.site}: no value projection, its heads average the same states; leave such arms and measures out"
             )
-        return getattr(self.attention, self.inputs[2])
+        return self.attention.get_submodule(self.values)
 
     @property
     def output(self) -> nn.Module:
@@ -77,10 +107,39 @@ class AttentionSite:
         return self.parent.get_submodule(self.output_place)
 
     @property
+    def output_weight(self) -> Tensor:
+        """A view of the weight of the output projection, (D, K * d): its columns are the remaining heads."""
+        return _rows_first(self.output)
+
+    @property
     def head_width(self) -> int:
         """Features of one head: columns of z."""
-        projection: Any = self.output
-        return int(projection.in_features) // len(self.kept)
+        return self.output_weight.shape[1] // len(self.kept)
+
+    def head_outputs(self, projection: nn.Module, heads: Sequence[int], shared: Sequence[int]) -> Tensor:
+        """Return which outputs of a projection belong to heads, in the order of the layout.
+
+        Args:
+            projection: One of `inputs`.
+            heads: Positions among the remaining heads.
+            shared: Positions among the heads of keys and values.
+        """
+        count, size = len(self.kept), len(_rows_first(projection))
+        own = count if self.groups is None else max(self.groups) + 1  # heads of keys and values
+        if self.layout is Layout.FUSED:
+            width = size // (count + 2 * own)
+            starts = (0, count * width, (count + own) * width)
+            return torch.cat([blocks(some, width) + start for some, start in zip((heads, shared, shared), starts)])
+        if self.groups is not None and projection is not self.attention.get_submodule(self.queries):
+            return blocks(shared, size // own)
+        return blocks(heads, size // count)  # projections may differ in outputs per head
+
+    def head_weights(self, projection: nn.Module) -> Tensor:
+        """Return the weights of each remaining head in one of `inputs`, (K, outputs of a head, width)."""
+        rows = _rows_first(projection).detach()
+        groups = range(len(self.kept)) if self.groups is None else self.groups
+        each = [self.head_outputs(projection, [place], [group]) for place, group in enumerate(groups)]
+        return rows[torch.stack(each).to(rows.device)]
 
     def multiply_adds(self, length: int) -> int:
         """Count the multiply-adds of attention over one example of this length, without those of the projections.
@@ -89,11 +148,22 @@ class AttentionSite:
         since their products with the states are a projection.
         """
         width = len(self.kept) * self.head_width if self.kept else 0
-        return width * length * (2 * length if len(self.inputs) > 1 else 1)
+        return width * length * (2 * length if self.keys else 1)
 
     def kept_heads(self) -> list[Head]:
         """Return the remaining heads, by their original names."""
         return [Head(self.site.kind, self.site.layer, index) for index in self.kept]
+
+
+def _rows_first(projection: nn.Module) -> Tensor:
+    """Return a view of a projection's weight, (outputs, inputs); that of transformers' Conv1D is stored transposed."""
+    weight = projection.get_parameter("weight")
+    return weight if isinstance(projection, nn.Linear) else weight.T
+
+
+def blocks(places: Sequence[int], width: int) -> Tensor:
+    """Return the features in blocks of one width at these places, (len(places) * width,)."""
+    return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
 
 
 def site_names(sites: Sequence[AttentionSite]) -> list[Site]:

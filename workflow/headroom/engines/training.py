@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.core.progress import Timer, clock
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
+from headroom.settings.models import FineTuningSettings, TrainingSettings
 
 Notify = Callable[["Progress"], None]
 
@@ -41,7 +42,7 @@ class Training(ABC):
         unit: Unit of the speed: words or examples.
     """
 
-    training: Any
+    training: TrainingSettings | FineTuningSettings
     seed: int
     device: str
     processes: int
@@ -75,7 +76,7 @@ class Training(ABC):
         """Return the signature of the table of epochs, for an arm's name."""
 
     @abstractmethod
-    def train(self, *, epochs: int, work: Path, notify: Notify) -> Any:
+    def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""
 
     @abstractmethod
@@ -279,12 +280,15 @@ RealPositions = Mapping[str, tuple[Tensor, Tensor]]
 """By kind of site, which query (B, T) and which key positions (B, S) of a batch are not padding."""
 
 
+Result = TypeVar("Result")
+
+
 class Regulariser(Protocol):
     """Acts on the heads of a model while it computes the loss of a batch in training."""
 
     def __call__(
-        self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int, part: int = 0
-    ) -> tuple[Any, Any]:
+        self, forward: Callable[[], Result], real: RealPositions, *, update: int, batch: int, part: int = 0
+    ) -> tuple[Result, Tensor | float]:
         """Run the forward pass of one batch.
 
         Args:

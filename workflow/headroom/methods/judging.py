@@ -53,7 +53,7 @@ class Judge:
 
     def __init__(
         self,
-        model: Any,
+        model: HeadModel,
         evaluation_set: EvaluationSet,
         known: Mapping[Intervention, Statistics] | None = None,
         *,

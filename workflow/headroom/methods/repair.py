@@ -159,7 +159,7 @@ def compute_repair(moments: Mapping[Site, Moments], live: AttentionSite, interve
     if intervention.repair == "obs":
         return Addition(prediction(covariance + torch.outer(mean, mean), lost, DAMPING), torch.zeros_like(mean))
     if intervention.repair == "scale":
-        weight = next(live.output.parameters()).detach().double().cpu()  # (D, K * d)
+        weight = live.output_weight.detach().double().cpu()  # (D, K * d)
         change = scales(covariance, weight, gone) - 1
         matrix = torch.diag((change * ~gone).repeat_interleave(live.head_width))
     else:

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import Site, format_profile, parse_profile, random_profile
-from headroom.engines.fairseq import library as _engine  # noqa: F401
-from headroom.engines.fairseq.loss import ChunkedCrossEntropy
+from headroom.engines.fairseq.library import TransformerModel
+from headroom.engines.fairseq.loss import ChunkedCrossEntropy, Losses, Sample
 from headroom.engines.fairseq.optimizer import FusedAdam
 from headroom.engines.fairseq.sites import attention_maps, find_site, find_sites
-from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, shape_model
+from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, HeadroomTranslationTask, shape_model
 from headroom.engines.fairseq.training import TranslationTraining
 from headroom.engines.repulsion.particles import GradientRewriter
 from headroom.engines.repulsion.regularisers import regulariser
@@ -61,7 +61,7 @@ class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
 class RegularisedCrossEntropy(ChunkedCrossEntropy):
     """Label-smoothed cross-entropy of a model whose heads an arm acts on."""
 
-    def __init__(self, task: Any, cfg: Any) -> None:
+    def __init__(self, task: HeadroomTranslationTask, cfg: RegularisedCrossEntropyConfig) -> None:
         super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
         arm = _read_arm("--regularisation", cfg.regularisation)
         if not isinstance(arm, ForwardArm):
@@ -72,7 +72,7 @@ class RegularisedCrossEntropy(ChunkedCrossEntropy):
         self._seed = cfg.regularisation_seed
         self._regulariser: Regulariser | None = None
 
-    def forward(self, model: Any, sample: Any, reduce: bool = True) -> tuple[Tensor, Any, dict[str, Any]]:
+    def forward(self, model: TransformerModel, sample: Sample, reduce: bool = True) -> Losses:
         """Return the loss of a batch, the number of targets and the logged values; see fairseq's criterion."""
         if not self.training:
             return super().forward(model, sample, reduce)
@@ -82,13 +82,13 @@ class RegularisedCrossEntropy(ChunkedCrossEntropy):
         )
         return loss + term * targets, targets, logged
 
-    def _of(self, model: nn.Module) -> Regulariser:
+    def _of(self, model: TransformerModel) -> Regulariser:
         if self._regulariser is None:
             sites = find_sites(model)
             self._regulariser = regulariser(self._arm, sites, attention_maps, seed=self._seed, batch_first=False)
         return self._regulariser
 
-    def _real(self, sample: Any) -> RealPositions:
+    def _real(self, sample: Sample) -> RealPositions:
         source = sample["net_input"]["src_tokens"].ne(self.padding_idx)  # (B, S)
         target = sample["target"].ne(self.padding_idx)  # (B, T)
         return {"E": (source, source), "A": (target, source), "D": (target, target)}
@@ -109,7 +109,7 @@ class RepulsiveAdamConfig(FairseqAdamConfig):
 class RepulsiveAdam(FusedAdam):
     """fairseq's Adam with repulsion between the heads of each site."""
 
-    def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
+    def __init__(self, cfg: RepulsiveAdamConfig, params: Iterable[nn.Parameter]) -> None:
         super().__init__(cfg, params)
         arm = _read_arm("--repulsion", cfg.repulsion)
         if not isinstance(arm, GradientArm):
@@ -137,7 +137,7 @@ class RepulsiveAdam(FusedAdam):
         return max((int(state.get("step", 0)) for state in self.optimizer.state.values()), default=0)
 
 
-def _rewriter(projections: Projections, arm: Any, seed: int) -> GradientRewriter:
+def _rewriter(projections: Projections, arm: GradientArm, seed: int) -> GradientRewriter:
     try:
         return GradientRewriter(projections, arm, seed=seed)
     except HeadroomError as error:

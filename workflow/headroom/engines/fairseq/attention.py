@@ -18,7 +18,7 @@ _LANES = 16  # floats of a vector register of the widest processors
 _SHORT = 64  # keys up to which the parts of attention are faster than the fused kernel
 
 
-class Source(dict[str, Any]):
+class Source(dict[str, object]):
     """Keys and values of a batch's sources, computed once; fairseq's layers pass it as their `incremental_state`.
 
     `Cache` and `Packed` (headroom.engines.fairseq.packed) attend with them.
@@ -222,7 +222,7 @@ def attend(
     return torch.bmm(weights, v).view(queries.shape)
 
 
-def fuse(attention: Any) -> None:
+def fuse(attention: MultiheadAttention) -> None:
     """Let an attention of fairseq use the fused kernel, in place; its weights, also of a checkpoint, are the same."""
     if type(attention) is MultiheadAttention:
         attention.skip_embed_dim_check = True  # otherwise a path without a call of the output projection is taken

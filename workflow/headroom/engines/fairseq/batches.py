@@ -14,6 +14,7 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.data.pieces import Subwords
 from headroom.data.subwords import load_subwords
+from headroom.engines.head_model import Batch
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.library import Dictionary
@@ -65,22 +66,25 @@ def _load_dictionary(path: Path) -> Dictionary:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Sentences padded to one length, with their positions in the evaluation set.
+class ParallelBatch(Batch):
+    """Sentences, with or without references.
 
     Attributes:
-        positions: Indices into the set, in the order of the rows.
         source: Source pieces, left-padded, (B, S).
         lengths: Source lengths, (B,).
         previous: Decoder input for teacher forcing, (B, T); None without references.
         target: Reference pieces, right-padded, (B, T); None without references.
     """
 
-    positions: list[int]
     source: Tensor
     lengths: Tensor
     previous: Tensor | None
     target: Tensor | None
+
+    @property
+    def pieces(self) -> Tensor:
+        """What the encoder reads, (B, S)."""
+        return self.source
 
 
 def cut(
@@ -90,7 +94,7 @@ def cut(
     sentences: int,
     dictionary: Dictionary,
     device: torch.device,
-) -> list[Batch]:
+) -> list[ParallelBatch]:
     """Return sentences, pieces by position in the set, in batches of similar lengths; `targets` may be empty.
 
     Of the dictionary only the indices of padding and end mark are used, which both languages share.
@@ -108,7 +112,7 @@ def _pad_batch(
     targets: Mapping[int, Tensor],
     dictionary: Dictionary,
     device: torch.device,
-) -> Batch:
+) -> ParallelBatch:
     from headroom.engines.fairseq.library import collate_tokens
 
     pad, end = dictionary.pad(), dictionary.eos()
@@ -116,8 +120,8 @@ def _pad_batch(
     source = collate_tokens(rows, pad, left_pad=True).to(device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
     if not targets:
-        return Batch(positions, source, lengths, None, None)
+        return ParallelBatch(positions, source, lengths, None, None)
     references = [targets[position] for position in positions]
     target = collate_tokens(references, pad, left_pad=False).to(device)
     previous = collate_tokens(references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True).to(device)
-    return Batch(positions, source, lengths, previous, target)
+    return ParallelBatch(positions, source, lengths, previous, target)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from headroom.engines.fairseq.decoding import Marks, best_pieces, by_chunks, compute_features, forbid_pieces
+
+if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import TransformerDecoder
 
 COUNT = 8
 """Candidates per position."""
@@ -25,7 +28,7 @@ class Candidates:
     the best candidate's score is above the largest of these bounds, it is the best piece.
     """
 
-    def __init__(self, decoder: Any, states: Tensor, place: Tensor, marks: Marks) -> None:
+    def __init__(self, decoder: TransformerDecoder, states: Tensor, place: Tensor, marks: Marks) -> None:
         """Store the candidates at states after the last layer (N, width), at places in their translations (N,)."""
         self._decoder, self._place, self._marks = decoder, place, marks
         output = decoder.output_projection

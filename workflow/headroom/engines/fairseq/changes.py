@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.decoding import Prefixes, join_encoded
+from headroom.engines.fairseq.decoding import Encoded, Prefixes, join_encoded
 
 EVERY = 50
 """One sentence in so many is decoded plainly as well, others for each intervention."""
@@ -21,7 +21,7 @@ class Rows:
     """Sentences to be decoded from a prefix on; `check` are those decoded plainly only for comparison, (B,)."""
 
     positions: list[int]
-    encoded: dict[str, list[Tensor]]
+    encoded: Encoded
     limits: Tensor
     prefixes: Prefixes
     check: Tensor

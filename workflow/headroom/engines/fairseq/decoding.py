@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,7 +13,9 @@ from headroom.engines.fairseq.attention import Cache, FusedAttention
 from headroom.engines.fairseq.nats import compute_chunk
 
 if TYPE_CHECKING:
+    from headroom.engines.fairseq.batches import ParallelBatch
     from headroom.engines.fairseq.candidates import Candidates
+    from headroom.engines.fairseq.library import TransformerDecoder, TransformerEncoder, TransformerModel
     from headroom.settings.answers import DecodingSettings
 
 ROWS = 512
@@ -21,6 +23,10 @@ ROWS = 512
 
 _FULL = 0.8
 """Finished sentences leave the batch when the others are at most this share of it."""
+
+
+Encoded = Mapping[str, Sequence[Tensor]]
+"""The output of an encoder in fairseq's form: among others `encoder_out`, one tensor (S, B, width)."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +58,15 @@ def compute_limits(lengths: Tensor, settings: DecodingSettings) -> Tensor:
     return (lengths * settings.length_factor).long() + settings.length_offset
 
 
-def encode(encoder: Any, batch: Any, known: Sequence[Tensor] | None = None, first: int = 0) -> dict[str, Any]:
+def encode(
+    encoder: TransformerEncoder, batch: ParallelBatch, known: Sequence[Tensor] | None = None, first: int = 0
+) -> Encoded:
     """Run an encoder; return its output in fairseq's form, with the states (S, B, width) of all layers.
 
     With `known`, the states of an earlier pass, only the layers from `first` on (counted from 0) are run.
     """
     if known is None:
-        output: dict[str, Any] = encoder(batch.source, src_lengths=batch.lengths, return_all_hiddens=True)
+        output: Encoded = encoder(batch.source, src_lengths=batch.lengths, return_all_hiddens=True)
         return output
     padding = batch.source.eq(encoder.padding_idx)  # (B, S)
     states = list(known[: first + 1])
@@ -68,7 +76,7 @@ def encode(encoder: Any, batch: Any, known: Sequence[Tensor] | None = None, firs
     return {"encoder_out": [last], "encoder_padding_mask": [padding], "encoder_states": states}
 
 
-def decode(decoder: Any, previous: Tensor, encoded: Any) -> list[Tensor]:
+def decode(decoder: TransformerDecoder, previous: Tensor, encoded: Encoded) -> list[Tensor]:
     """Run the layers of a decoder over whole translations; return the states (T, B, width) before and after each.
 
     Args:
@@ -84,19 +92,19 @@ def decode(decoder: Any, previous: Tensor, encoded: Any) -> list[Tensor]:
     return states
 
 
-def compute_features(decoder: Any, states: Tensor) -> Tensor:
+def compute_features(decoder: TransformerDecoder, states: Tensor) -> Tensor:
     """Return the input of the output projection for states after the last layer, (..., width) each."""
     states = states if decoder.layer_norm is None else decoder.layer_norm(states)
     return states if decoder.project_out_dim is None else decoder.project_out_dim(states)
 
 
-def compute_logits(decoder: Any, states: Tensor) -> Tensor:
+def compute_logits(decoder: TransformerDecoder, states: Tensor) -> Tensor:
     """Return the logits (..., V) of states after the last layer (..., width)."""
     logits: Tensor = decoder.output_layer(compute_features(decoder, states))
     return logits
 
 
-def by_chunks(decoder: Any, states: Tensor, reduce: Callable[[Tensor, slice], Tensor]) -> Tensor:
+def by_chunks(decoder: TransformerDecoder, states: Tensor, reduce: Callable[[Tensor, slice], Tensor]) -> Tensor:
     """Return what `reduce` makes of the logits (n, V) of each chunk of states (N, width), joined: (N, ...).
 
     `reduce` also gets the chunk's place. On a CPU the logits of a chunk stay in its cache.
@@ -108,9 +116,9 @@ def by_chunks(decoder: Any, states: Tensor, reduce: Callable[[Tensor, slice], Te
 
 @torch.inference_mode()
 def greedy(
-    model: Any,
+    model: TransformerModel,
     *,
-    encoded: Any,
+    encoded: Encoded,
     limits: Tensor,
     marks: Marks,
     prefixes: Prefixes | None = None,
@@ -162,7 +170,13 @@ def greedy(
 
 @torch.inference_mode()
 def mismatches(
-    model: Any, *, states: Tensor, guess: Tensor, limits: Tensor, marks: Marks, candidates: Candidates | None = None
+    model: TransformerModel,
+    *,
+    states: Tensor,
+    guess: Tensor,
+    limits: Tensor,
+    marks: Marks,
+    candidates: Candidates | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compare the best pieces with a guess: translations by a similar model, each followed by an end mark, (B, T).
 
@@ -197,7 +211,7 @@ def verify_guess(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
     return (places <= lengths[:, None]) & (places < limits[:, None])
 
 
-def best_pieces(decoder: Any, states: Tensor, place: Tensor, marks: Marks) -> Tensor:
+def best_pieces(decoder: TransformerDecoder, states: Tensor, place: Tensor, marks: Marks) -> Tensor:
     """Return the best pieces (N,) after states (N, width) at some places in their translations (N,)."""
     return by_chunks(decoder, states, lambda logits, chunk: forbid_pieces(logits, place[chunk], marks).argmax(-1))
 
@@ -214,7 +228,7 @@ def pieces_until_end(row: list[int], end: int) -> list[int]:
     return row[: row.index(end)] if end in row else row
 
 
-def join_encoded(parts: Sequence[Any]) -> dict[str, list[Tensor]]:
+def join_encoded(parts: Sequence[Encoded]) -> Encoded:
     """Return several batches' outputs of the encoder as one: (S, B, width) with padding on the left (B, S)."""
     longest = max(part["encoder_out"][0].shape[0] for part in parts)
     states, padding = [], []
@@ -226,13 +240,13 @@ def join_encoded(parts: Sequence[Any]) -> dict[str, list[Tensor]]:
     return {"encoder_out": [torch.cat(states, 1)], "encoder_padding_mask": [torch.cat(padding)]}
 
 
-def select_encoded(encoded: Any, rows: Tensor) -> dict[str, list[Tensor]]:
+def select_encoded(encoded: Encoded, rows: Tensor) -> Encoded:
     """Return the encoder's output for some rows of a batch."""
     padding = [mask[rows] for mask in encoded["encoder_padding_mask"]]
     return {"encoder_out": [encoded["encoder_out"][0][:, rows]], "encoder_padding_mask": padding}
 
 
-def find_padding(encoded: Any) -> Tensor | None:
+def find_padding(encoded: Encoded) -> Tensor | None:
     """Return which positions of the sources are padding, (B, S); None if none is."""
     found: Tensor = encoded["encoder_padding_mask"][0]
     return found if bool(found.any()) else None
@@ -242,7 +256,7 @@ def _at(output: Tensor, places: Tensor) -> Tensor:
     return output.gather(1, places.clamp(0, output.shape[1] - 1)[:, None]).squeeze(1)
 
 
-def embed_pieces(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
+def embed_pieces(decoder: TransformerDecoder, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
     """Return the input of the first layer (T, B, width) for pieces (B, T); `positions` are their embeddings."""
     states = decoder.embed_scale * decoder.embed_tokens(pieces)
     states = states if decoder.project_in_dim is None else decoder.project_in_dim(states)
@@ -253,7 +267,7 @@ def embed_pieces(decoder: Any, pieces: Tensor, positions: Tensor | None = None) 
     return states.transpose(0, 1)
 
 
-def position_table(decoder: Any, count: int, like: Tensor) -> Tensor | None:
+def position_table(decoder: TransformerDecoder, count: int, like: Tensor) -> Tensor | None:
     """Return the embeddings of the first positions, (T, width); None without such embeddings."""
     if decoder.embed_positions is None:
         return None
@@ -262,7 +276,7 @@ def position_table(decoder: Any, count: int, like: Tensor) -> Tensor | None:
     return found
 
 
-def _cache(decoder: Any, made: Tensor, prefixes: Prefixes | None) -> Cache:
+def _cache(decoder: TransformerDecoder, made: Tensor, prefixes: Prefixes | None) -> Cache:
     cache = Cache(made)
     for layer, states in zip(decoder.layers, () if prefixes is None else prefixes.states):
         attention = layer.self_attn
@@ -272,7 +286,7 @@ def _cache(decoder: Any, made: Tensor, prefixes: Prefixes | None) -> Cache:
     return cache
 
 
-def _step(decoder: Any, piece: Tensor, table: Tensor | None, encoded: Any, cache: Cache) -> Tensor:
+def _step(decoder: TransformerDecoder, piece: Tensor, table: Tensor | None, encoded: Encoded, cache: Cache) -> Tensor:
     """Return the logits (B, V) after one more piece of each sentence, (B,)."""
     # finished sentences that are still in the batch may be longer than any translation
     positions = None if table is None else table[cache.lengths.clamp(max=len(table) - 1)][:, None]  # (B, 1, width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,24 +13,23 @@ from headroom.core.files import read_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import Engine, Outcome, Workload
+from headroom.engines.engine import Engine
 from headroom.experiments.evaluation.settings import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from headroom.engines.fairseq.batches import Batch
+    from headroom.engines.fairseq.batches import ParallelBatch
     from headroom.engines.fairseq.judging import TranslatedSet
     from headroom.engines.fairseq.model import TranslationModel
-    from headroom.engines.maps import MapBatch
+    from headroom.engines.workload import Workload
 
 
-class TranslationEngine(Engine):
+class TranslationEngine(Engine["TranslationModel", ParallelText]):
     """Transformers of fairseq on parallel text."""
 
     loss = "token-sum"  # summed over the pieces of an example's reference
+    training_text = "train.source"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -98,7 +97,7 @@ class TranslationEngine(Engine):
         """Return the sources."""
         return examples.source
 
-    def batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[Batch]:
+    def batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[ParallelBatch]:
         """Return sentence pairs in batches of similar length."""
         return model.batches(examples.source, examples.target, sentences=size)
 
@@ -107,31 +106,15 @@ class TranslationEngine(Engine):
         with without_collection():
             from headroom.engines.fairseq.judging import TranslatedSet
         pairs = self.examples(name, limit)
-        return TranslatedSet(name=name, pairs=pairs, settings=self.decoding, resamples=self.sampling.resamples)
+        return TranslatedSet(
+            name=name,
+            pairs=pairs,
+            settings=self.decoding,
+            resamples=self.sampling.resamples,
+            evaluation=self.evaluation,
+        )
 
-    def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
-        """Translate with a beam."""
-        return judged.judge_with_beam(model, self.evaluation)
-
-    def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
-        """Return sentence pairs in batches that show the maps of every site, teacher-forced."""
-        from headroom.engines.fairseq.observing import example_batches
-
-        return example_batches(model, examples, size)
-
-    def sentence_batches(self, model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return sentences in batches that show the maps of the encoder, with the positions of their pieces."""
-        from headroom.engines.fairseq.observing import sentence_batches
-
-        return sentence_batches(model, sentences, size)
-
-    def frequencies(self, model: TranslationModel) -> Tensor | None:
-        """Return the frequency of each source piece in the training text, (V,); None without text."""
-        from headroom.engines.fairseq.observing import frequencies
-
-        return frequencies(model, self.corpus / "train.source")
-
-    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> Workload:
+    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> Workload[TranslationModel]:
         """Return a batch of the set's middle lengths, to be timed."""
         from headroom.engines.fairseq.timing import workload
 

@@ -15,7 +15,7 @@ from headroom.core.statistics import Metric, Sample, draw_resamples, mean, perce
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import AGAIN, EvaluationSet, Outcome
-from headroom.engines.fairseq.batches import Batch
+from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.decoding import encode
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.fairseq.sweeps import Sweep, compute_nats
@@ -79,6 +79,10 @@ METRICS: Mapping[str, Metric] = {
 """Metrics in the order of all tables, the main one first."""
 
 
+Pieces = list[int]
+"""A translation, as indices of its pieces."""
+
+
 class ReferenceSet:
     """The references of an evaluation set, for scoring hypotheses.
 
@@ -137,39 +141,41 @@ def _share(part: ndarray, whole: ndarray, where: ndarray) -> ndarray:
     return numpy.where(where, part / numpy.where(whole > 0, whole, 1.0), 0.0)
 
 
-class TranslatedSet(EvaluationSet):
+class TranslatedSet(EvaluationSet[TranslationModel, ParallelBatch, Pieces]):
     """Sentences with references."""
 
     metrics = tuple(METRICS)
 
-    def __init__(self, *, name: str, pairs: ParallelText, settings: DecodingSettings, resamples: int) -> None:
-        """Store sources and references, the decoding settings of sweeps, and the number of bootstrap samples."""
+    def __init__(
+        self,
+        *,
+        name: str,
+        pairs: ParallelText,
+        settings: DecodingSettings,
+        resamples: int,
+        evaluation: EvaluationSettings | None = None,
+    ) -> None:
+        """Store sources and references, the decoding of sweeps and for final scores, and the number of resamples."""
         self.name = name
         self.sources = pairs.source
         self.references = ReferenceSet(pairs.target)
         self.settings = settings
+        self._evaluation = evaluation or EvaluationSettings()
         self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
-        self._batches: list[Batch] = []
-        self._batched_for: TranslationModel | None = None
-        self._sweep: tuple[Outcome, Sweep] | None = None
+        self._sweep: tuple[Outcome[Pieces], Sweep] | None = None
 
-    def batches(self, model: TranslationModel) -> list[Batch]:
-        """Return the set in batches for a model."""
-        if self._batched_for is not model:
-            self._batches = model.batches(
-                self.sources, self.references.references, sentences=self.settings.sentences_at_once
-            )
-            self._sweep = None
-            self._batched_for = model
-        return self._batches
+    def make_batches(self, model: TranslationModel) -> list[ParallelBatch]:
+        """Make the batches for another model."""
+        self._sweep = None
+        return model.batches(self.sources, self.references.references, sentences=self.settings.sentences_at_once)
 
     @torch.inference_mode()
-    def judge(self, model: TranslationModel, **search: Any) -> Outcome:
+    def judge(self, model: TranslationModel, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Pieces]:
         """Translate the set and compute all metrics and their resamples.
 
-        `search` is `beam` or `length_penalty`, as in `TranslationModel.translate_pieces`.
+        The search is that of `TranslationModel.translate_pieces`.
         """
-        pieces = model.translate_pieces(self.batches(model), self.settings, **search)
+        pieces = model.translate_pieces(self.batches(model), self.settings, beam=beam, length_penalty=length_penalty)
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
         for batch in self.batches(model):
             encoded = encode(model.model.encoder, batch)
@@ -178,17 +184,19 @@ class TranslatedSet(EvaluationSet):
             tokens[batch.positions] = batch_tokens.cpu().numpy()
         return self._outcome(model, pieces, nats, tokens, numpy.zeros((len(pieces), 2)))
 
-    def judge_with_beam(
-        self, model: TranslationModel, settings: EvaluationSettings
-    ) -> tuple[Outcome, str, Callable[[str], str]]:
+    def judge_finally(self, model: TranslationModel) -> tuple[Outcome[Pieces], str, Callable[[str], str]]:
         """Return the outcome with beam search, the kind of search, and the signature of a metric."""
-        outcome = self.judge(model, beam=settings.beam, length_penalty=settings.length_penalty)
-        signature = partial(self.signature, beam=settings.beam, lenpen=settings.length_penalty)
-        return outcome, f"beam{settings.beam}", signature
+        beam, penalty = self._evaluation.beam, self._evaluation.length_penalty
+        outcome = self.judge(model, beam=beam, length_penalty=penalty)
+        return outcome, f"beam{beam}", partial(self.signature, beam=beam, lenpen=penalty)
 
     def judge_under(
-        self, model: TranslationModel, intervention: Intervention, full: Outcome, replacements: Replacements | None
-    ) -> Outcome:
+        self,
+        model: TranslationModel,
+        intervention: Intervention,
+        full: Outcome[Pieces],
+        replacements: Replacements | None,
+    ) -> Outcome[Pieces]:
         """Evaluate under an intervention, reusing what the plain model computes for the same set."""
         sweep = self._sweep_of(model, full)
         with model.gates.applied(intervention, replacements):
@@ -206,14 +214,14 @@ class TranslatedSet(EvaluationSet):
             **more,
         )
 
-    def _sweep_of(self, model: TranslationModel, full: Outcome) -> Sweep:
+    def _sweep_of(self, model: TranslationModel, full: Outcome[Pieces]) -> Sweep:
         batches = self.batches(model)
         if self._sweep is None or self._sweep[0] is not full:
             self._sweep = full, Sweep(model, batches, full.answers, self.settings)
         return self._sweep[1]
 
     def _outcome(
-        self, model: TranslationModel, pieces: list[list[int]], nats: ndarray, tokens: ndarray, again: ndarray
-    ) -> Outcome:
+        self, model: TranslationModel, pieces: list[Pieces], nats: ndarray, tokens: ndarray, again: ndarray
+    ) -> Outcome[Pieces]:
         sample = self.references.sample(model.texts(pieces), nats, tokens)
         return self.outcome(pieces, replace(sample, statistics={**sample.statistics, AGAIN: again}))

@@ -30,6 +30,7 @@ with _quiet():
     import fairseq
     from fairseq.data import Dictionary
     from fairseq.data.data_utils import collate_tokens
+    from fairseq.models.transformer import TransformerDecoder, TransformerEncoder, TransformerModel
     from fairseq.sequence_generator import SequenceGenerator
     from fairseq.tasks.translation import TranslationTask
 
@@ -39,4 +40,13 @@ logging.getLogger("fairseq.checkpoint_utils").setLevel(logging.CRITICAL)  # its 
 
 VERSION: str = fairseq.__version__
 
-__all__ = ["VERSION", "Dictionary", "SequenceGenerator", "TranslationTask", "collate_tokens"]
+__all__ = [
+    "VERSION",
+    "Dictionary",
+    "SequenceGenerator",
+    "TransformerDecoder",
+    "TransformerEncoder",
+    "TransformerModel",
+    "TranslationTask",
+    "collate_tokens",
+]

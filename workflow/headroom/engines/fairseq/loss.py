@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from headroom.engines.fairseq import library as _engine  # noqa: F401 (imports fairseq quietly)
+from headroom.engines.fairseq.library import TransformerModel
 
 from fairseq.criterions import register_criterion  # isort: skip
 from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
@@ -16,6 +16,12 @@ from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
     LabelSmoothedCrossEntropyCriterionConfig,
 )
 from fairseq.modules.fairseq_dropout import FairseqDropout  # isort: skip
+
+Sample = dict[str, Any]
+"""A batch of a training, as fairseq makes it."""
+
+Losses = tuple[Tensor, int, dict[str, Any]]
+"""The loss of a batch, (), the number of targets, and the logged values."""
 
 CHUNK = 128
 """Positions whose logits exist at a time."""
@@ -32,7 +38,9 @@ class _SmoothedLoss(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(context: Any, features: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Any:
+    def forward(
+        context: Any, features: Tensor, weight: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
         classes = len(weight)
         each = smoothing / (classes - 1)
         certain = 1.0 - smoothing - each
@@ -59,7 +67,7 @@ class _SmoothedLoss(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, outer: Tensor, _: Tensor) -> Any:
+    def backward(context: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         by_features, by_weight = context.saved_tensors
         return by_features * outer, by_weight * outer, None, None
 
@@ -81,12 +89,12 @@ def smooth_loss(features: Tensor, weight: Tensor, target: Tensor, smoothing: flo
 class ChunkedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
     """fairseq's label-smoothed cross-entropy by `smoothed_loss` in float32; by fairseq in other precisions."""
 
-    def forward(self, model: Any, sample: Any, reduce: bool = True) -> tuple[Tensor, Any, dict[str, Any]]:
+    def forward(self, model: TransformerModel, sample: Sample, reduce: bool = True) -> Losses:
         """Return the loss of a batch, the number of targets and the logged values; see fairseq's criterion."""
         output = model.decoder.output_projection
         device = sample["target"].device.type
         if not reduce or torch.is_autocast_enabled(device) or output.bias is not None:
-            plain: tuple[Tensor, Any, dict[str, Any]] = super().forward(model, sample, reduce)
+            plain: Losses = super().forward(model, sample, reduce)
             return plain
         states, _ = model(**sample["net_input"], features_only=True)  # (B, T, D)
         real = sample["target"].ne(self.padding_idx)  # (B, T)

@@ -1,22 +1,22 @@
 """A translation model of fairseq with its vocabulary."""
 
+from __future__ import annotations
+
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
-from headroom.engines.fairseq.attention import fuse
-from headroom.engines.fairseq.batches import (
-    Batch,
-    Language,
-    cut,
-    load_languages,
-)
+from headroom.data.subwords import piece_spans
+from headroom.engines.fairseq.attention import FusedAttention, fuse
+from headroom.engines.fairseq.batches import Language, ParallelBatch, cut, load_languages
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
 from headroom.engines.fairseq.decoding import (
     ROWS,
@@ -31,19 +31,24 @@ from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch
-from headroom.engines.maps import MapObserver
+from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 from headroom.settings.answers import DecodingSettings
 
+if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import Dictionary, TransformerModel
 
-class TranslationModel(HeadModel):
+
+class TranslationModel(HeadModel[ParallelBatch]):
     """A trained model, its sites and gates, and its two languages."""
+
+    model: TransformerModel
 
     def __init__(
         self,
         *,
-        model: Any,
+        model: TransformerModel,
         sites: list[AttentionSite],
         languages: tuple[Language, Language],
         state: dict[str, Any],
@@ -113,13 +118,15 @@ class TranslationModel(HeadModel):
         state = {"model": self.model.state_dict(), DESCRIPTOR: {"removed": self.removed}}
         save_model({**self._state, **state}, path)
 
-    def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
+    def batches(
+        self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int
+    ) -> list[ParallelBatch]:
         """Return sentences, with or without references, in batches of similar length and limited size."""
         numbered = dict(enumerate(map(self.source.numbers, sources)))
         references = dict(enumerate(map(self.target.numbers, targets or [])))
         return self._cut(numbered, references, sentences)
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def losses(self, batch: ParallelBatch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
         assert batch.target is not None, "the batch has no references"
         output, real = self.model.decoder.output_projection, batch.target.ne(self.target.dictionary.pad())  # (B, T)
@@ -132,15 +139,17 @@ class TranslationModel(HeadModel):
         each = nats.new_zeros(real.shape).masked_scatter(real, nats)  # (B, T)
         return each.sum(1), real.sum(1)
 
-    def logits(self, batch: Batch) -> Tensor:
+    def logits(self, batch: ParallelBatch) -> Tensor:
         """Return the teacher-forced logits of a batch with references, (B, T, V)."""
         return self.model(batch.source, batch.lengths, batch.previous)[0]
 
-    def real(self, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
+    def real(self, batch: ParallelBatch) -> dict[str, tuple[Tensor, Tensor]]:
         """Return which query (B, T) and which key positions (B, S) are not padding, by the kinds of site that run."""
         return self.by_kind(batch, lambda pieces, dictionary: pieces.ne(dictionary.pad()))
 
-    def by_kind(self, batch: Batch, counts: Callable[[Tensor, Any], Tensor]) -> dict[str, tuple[Tensor, Tensor]]:
+    def by_kind(
+        self, batch: ParallelBatch, counts: Callable[[Tensor, Dictionary], Tensor]
+    ) -> dict[str, tuple[Tensor, Tensor]]:
         """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run.
 
         Args:
@@ -154,20 +163,53 @@ class TranslationModel(HeadModel):
             kinds |= {"A": (target, source), "D": (target, target)}
         return kinds
 
+    def ordinary(self, batch: ParallelBatch) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return which positions are neither padding nor the end mark, by the kinds of site that run."""
+        return self.by_kind(batch, lambda pieces, marks: pieces.ne(marks.pad()) & pieces.ne(marks.eos()))
+
+    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[ParallelBatch]:
+        """Return sentences of the source language in batches, without references."""
+        return self.batches(sentences, sentences=size)
+
+    def spans(self, sentences: Sequence[str]) -> list[Spans]:
+        """Return for each sentence of the source language the places of its pieces."""
+        return [piece_spans(self.source.pieces.encode(text), text) for text in sentences]
+
+    def frequencies(self, text: Path) -> Tensor | None:
+        """Return the frequency of each source piece in a text, (V,); None without text."""
+        lines = read_lines(text) if text.is_file() else []
+        if not lines:
+            return None
+        pieces = Counter(piece for line in self.source.pieces.encode_lines(lines) for piece in line.split(" "))
+        dictionary = self.source.dictionary
+        counts = torch.zeros(len(dictionary), dtype=torch.long)
+        for piece, count in pieces.items():
+            counts[dictionary.index(piece)] += count  # all unknown pieces have the same index
+        return counts
+
+    def run(self, batch: ParallelBatch) -> object:
+        """Run the encoder, and with references the decoder."""
+        return encode(self.model.encoder, batch) if batch.previous is None else self.logits(batch)
+
     def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
         """Show the attention weights of every forward pass within a block."""
         return attention_maps(self.live_sites, observer)
 
-    def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
+    def translate(self, batches: Sequence[ParallelBatch], settings: DecodingSettings, *, beam: int = 1) -> list[str]:
         """Translate batches into plain text; arguments as in `translate_pieces`."""
-        return self.texts(self.translate_pieces(batches, settings, **search))
+        return self.texts(self.translate_pieces(batches, settings, beam=beam))
 
     def texts(self, translations: Sequence[list[int]]) -> list[str]:
         """Return translations as plain text."""
         return [self.target.text(row) for row in translations]
 
     def translate_pieces(
-        self, batches: Sequence[Batch], settings: DecodingSettings, *, beam: int = 1, length_penalty: float = 1.0
+        self,
+        batches: Sequence[ParallelBatch],
+        settings: DecodingSettings,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
     ) -> list[list[int]]:
         """Translate batches.
 
@@ -194,9 +236,9 @@ class TranslationModel(HeadModel):
         dictionary = self.target.dictionary
         return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
 
-    def _groups(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+    def _groups(self, batches: Sequence[ParallelBatch]) -> Iterator[list[ParallelBatch]]:
         """Yield the batches that are decoded together; gates per example belong to one batch."""
-        group: list[Batch] = []
+        group: list[ParallelBatch] = []
         for batch in batches:
             if group and (self.gates.by_example or sum(len(one.positions) for one in (*group, batch)) > ROWS):
                 yield group
@@ -206,7 +248,7 @@ class TranslationModel(HeadModel):
             yield group
 
     @torch.inference_mode()
-    def _greedy(self, batches: Sequence[Batch], settings: DecodingSettings) -> Iterator[tuple[int, list[int]]]:
+    def _greedy(self, batches: Sequence[ParallelBatch], settings: DecodingSettings) -> Iterator[tuple[int, list[int]]]:
         """Yield the positions in the set and the pieces of greedy translations of batches."""
         output = greedy(
             self.model,
@@ -219,7 +261,7 @@ class TranslationModel(HeadModel):
         for position, row in zip(positions, output.tolist()):
             yield position, pieces_until_end(row, self.marks.end)
 
-    def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
+    def _beam(self, batch: ParallelBatch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
         from headroom.engines.fairseq.library import SequenceGenerator
 
         generator = SequenceGenerator(
@@ -233,11 +275,10 @@ class TranslationModel(HeadModel):
         sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
         hypotheses = generator.generate([self.model], sample)
         for live in self.live_sites:
-            attention: Any = live.attention
-            if live.kept:
-                attention.set_beam_size(1)  # the generator sets its beam size in every site
+            if isinstance(live.attention, FusedAttention):
+                live.attention.set_beam_size(1)  # the generator sets its beam size in every site
         end = self.target.dictionary.eos()
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
 
-    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[Batch]:
+    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[ParallelBatch]:
         return cut(sources, targets, sentences=sentences, dictionary=self.source.dictionary, device=self.device)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import TransformerDecoder
 
 CHUNK = 64
 """Positions whose logits exist at a time on a CPU."""
@@ -39,12 +42,12 @@ class _Nats(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, outer: Tensor) -> Any:
+    def backward(context: Any, outer: Tensor) -> tuple[Tensor | None, ...]:
         (slopes,) = context.saved_tensors
         return slopes * outer[:, None], None, None, None
 
 
-def piece_nats(decoder: Any, features: Tensor, pieces: Tensor) -> Tensor:
+def piece_nats(decoder: TransformerDecoder, features: Tensor, pieces: Tensor) -> Tensor:
     """Return the negative log-likelihoods in nats (N,) of pieces (N,), differentiable by the features only.
 
     `features` are what the output projection of a fairseq decoder gets, (N, width).

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import nn
@@ -25,7 +24,7 @@ class FusedAdam(FairseqAdam):
     It differs from fairseq's only in the first updates, by the share of `eps` in the denominator.
     """
 
-    def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
+    def __init__(self, cfg: FairseqAdamConfig, params: Iterable[nn.Parameter]) -> None:
         FairseqOptimizer.__init__(self, cfg)
         self._optimizer = torch.optim.AdamW(list(params), fused=True, **self.optimizer_config)
 

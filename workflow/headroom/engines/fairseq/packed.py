@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from headroom.engines.fairseq.attention import FusedAttention, Source, attend
-from headroom.engines.fairseq.decoding import embed_pieces, find_padding, position_table
+from headroom.engines.fairseq.decoding import Encoded, embed_pieces, find_padding, position_table
+
+if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import TransformerDecoder
 
 
 @dataclass(frozen=True)
@@ -103,14 +106,14 @@ def _by_head(states: Tensor, places: Tensor, heads: int) -> Tensor:
     return states[places.flatten()].view(*places.shape, heads, -1).transpose(1, 2)
 
 
-def begin(decoder: Any, layout: Layout) -> Tensor:
+def begin(decoder: TransformerDecoder, layout: Layout) -> Tensor:
     """Return the input of the decoder's first layer, (1, N, width)."""
     table = position_table(decoder, int(layout.steps.max()) + 1, layout.inputs)
     positions = None if table is None else table[layout.steps][:, None]  # (N, 1, width)
     return embed_pieces(decoder, layout.inputs[:, None], positions)
 
 
-def run(decoder: Any, states: Sequence[Tensor], encoded: Any, packed: Packed) -> list[Tensor]:
+def run(decoder: TransformerDecoder, states: Sequence[Tensor], encoded: Encoded, packed: Packed) -> list[Tensor]:
     """Continue a pass: from the states (1, N, width) before and after the first layers to those of all layers."""
     found, padding = list(states), find_padding(encoded)
     for layer in decoder.layers[len(states) - 1 :]:

@@ -17,8 +17,8 @@ from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, check_archive, extract, fetch_archive
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.fairseq.checkpoint import read_data, save_model
-from headroom.engines.fairseq.library import Dictionary, TranslationTask
-from headroom.engines.fairseq.sites import find_sites
+from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
+from headroom.engines.fairseq.sites import PROJECTIONS, find_sites
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
@@ -167,7 +167,7 @@ def _upgrade_state(state: dict[str, Any], path: Path) -> dict[str, Any]:
     return state
 
 
-def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], path: Path) -> Any:
+def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], path: Path) -> TransformerModel:
     """Return the model of the settings, without loading its weights."""
     try:
         model = TranslationTask(state["cfg"].task, *dictionaries).build_model(state["cfg"].model)
@@ -177,6 +177,6 @@ def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], p
         raise HeadroomError(
             f"{path}: not of fairseq's architecture `transformer`, or not of these dictionaries ({reason}); give others"
         ) from error
-    if not all(hasattr(live.attention, name) for live in sites for name in live.inputs):
+    if not all(hasattr(live.attention, name) for live in sites for name in PROJECTIONS):
         raise HeadroomError(f"{path}: no separate query, key and value projections; give another model")
     return model

@@ -1,29 +1,35 @@
 """The sites of a Transformer of fairseq, open to hooks and known to the optimizer, and their attention maps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.fairseq.attention import fuse
+from headroom.engines.fairseq.attention import FusedAttention, fuse
 from headroom.engines.maps import MapObserver, hook_sites
 from headroom.engines.sites import AttentionSite, EmptyAttention
 
+if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import TransformerDecoder, TransformerEncoder, TransformerModel
+
 _TAG = "headroom_site"
+PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
 
 class EmptyAttentionWithCache(EmptyAttention):
     """A site without heads, whose cache decoder layers may request."""
 
-    def _get_input_buffer(self, _: Any) -> dict[str, Any]:
+    def _get_input_buffer(self, _: object) -> dict[str, object]:
         """Return an empty cache: fairseq's decoder layers request it from every self-attention."""
         return {}
 
 
-def find_sites(model: Any) -> list[AttentionSite]:
+def find_sites(model: TransformerModel) -> list[AttentionSite]:
     """Return the sites of a fairseq Transformer in table order: E, A, D; layer by layer."""
     wanted = [
         ("E", model.encoder, "self_attn"),
@@ -33,14 +39,16 @@ def find_sites(model: Any) -> list[AttentionSite]:
     return [site for kind, stack, attribute in wanted for site in _stack_sites(kind, stack, attribute)]
 
 
-def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSite]:
+def _stack_sites(kind: str, stack: TransformerEncoder | TransformerDecoder, attribute: str) -> Iterator[AttentionSite]:
     for layer, parent in enumerate(stack.layers, start=1):
         heads = getattr(parent, attribute).num_heads
         yield AttentionSite(
             site=Site(kind, layer, heads),
             parent=parent,
             attribute=attribute,
-            inputs=("q_proj", "k_proj", "v_proj"),
+            queries="q_proj",
+            keys="k_proj",
+            values="v_proj",
             output_place=f"{attribute}.out_proj",
             head_counts=("num_heads",),
             head_widths=("embed_dim",),
@@ -56,13 +64,12 @@ def open_sites(model: nn.Module) -> None:
         HeadroomError: If a site fuses its projections, so that its heads have no separate rows.
     """
     for live in find_sites(model):
-        attention: Any = live.attention
-        fuse(attention)
-        for projection in live.inputs:  # query, key, value
-            weight = getattr(getattr(attention, projection, None), "weight", None)
+        fuse(live.attention)
+        for name in PROJECTIONS:
+            weight = getattr(getattr(live.attention, name, None), "weight", None)
             if not isinstance(weight, nn.Parameter):
                 raise HeadroomError(
-                    f"site {live.site}: no {projection}.weight, fused projections are not supported; "
+                    f"site {live.site}: no {name}.weight, fused projections are not supported; "
                     "use an architecture with separate query, key and value projections"
                 )
             setattr(weight, _TAG, live.site)
@@ -85,19 +92,22 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Ite
     """
     with ExitStack() as observed:
         for live in sites:
-            if live.kept:
-                attention: Any = live.attention
-                observed.enter_context(attention.with_weights())
+            if isinstance(live.attention, FusedAttention):
+                observed.enter_context(live.attention.with_weights())
         observed.enter_context(hook_sites(sites, _ask_for_heads, lambda site: _show_maps(site, observer)))
         yield
 
 
-def _ask_for_heads(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _ask_for_heads(
+    _: nn.Module, inputs: tuple[Tensor, ...], options: dict[str, object]
+) -> tuple[tuple[Tensor, ...], dict[str, object]]:
     return inputs, {**options, "need_head_weights": True}
 
 
-def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], tuple[Tensor, Tensor]]:
-    def show(_: nn.Module, __: Any, output: Any) -> tuple[Tensor, Tensor]:
+def _show_maps(
+    site: Site, observer: MapObserver
+) -> Callable[[nn.Module, object, tuple[Tensor, Tensor]], tuple[Tensor, Tensor]]:
+    def show(_: nn.Module, __: object, output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
         attended, weights = output  # (T, B, width), (H, B, T, S)
         observer(site, weights.transpose(0, 1))
         return attended, weights.mean(dim=0)  # fairseq's layers expect the average over heads

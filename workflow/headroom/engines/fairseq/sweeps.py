@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 import torch
@@ -23,7 +23,7 @@ from torch import Tensor
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.engines.fairseq.attention import FusedAttention
-from headroom.engines.fairseq.batches import Batch
+from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.candidates import Candidates
 from headroom.engines.fairseq.changes import (
     Rows,
@@ -36,6 +36,7 @@ from headroom.engines.fairseq.changes import (
 )
 from headroom.engines.fairseq.decoding import (
     ROWS,
+    Encoded,
     Marks,
     Prefixes,
     compute_features,
@@ -52,6 +53,7 @@ from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.packed import Layout, Packed, begin, run
 
 if TYPE_CHECKING:
+    from headroom.engines.fairseq.library import TransformerDecoder
     from headroom.engines.fairseq.model import TranslationModel
     from headroom.settings.answers import DecodingSettings
 
@@ -91,7 +93,7 @@ class _Plain:
         candidates: The best pieces at the positions of the guess.
     """
 
-    encoded: dict[str, Any]
+    encoded: Encoded
     states: list[Tensor]
     z: Mapping[Site, Tensor]
     packed: Packed
@@ -118,7 +120,11 @@ class Sweep:
 
     @torch.inference_mode()
     def __init__(
-        self, model: TranslationModel, batches: Sequence[Batch], plain: Sequence[list[int]], settings: DecodingSettings
+        self,
+        model: TranslationModel,
+        batches: Sequence[ParallelBatch],
+        plain: Sequence[list[int]],
+        settings: DecodingSettings,
     ) -> None:
         """Run the plain model over references and its own translations; gates must be clear."""
         self.model = model
@@ -167,10 +173,10 @@ class Sweep:
             stored += plain.size if plain else 0
             yield _Known(guess, layout, plain if stored <= _ROOM else None)
 
-    def _counted(self, batch: Batch, guess: Tensor) -> Tensor:
+    def _counted(self, batch: ParallelBatch, guess: Tensor) -> Tensor:
         return verify_guess(guess, compute_limits(batch.lengths, self._settings), self._marks)
 
-    def _pass(self, batch: Batch, layout: Layout, own: Tensor) -> _Plain:
+    def _pass(self, batch: ParallelBatch, layout: Layout, own: Tensor) -> _Plain:
         """Run the plain model over a batch; `own` are the positions of the guess that count, (B, T)."""
         z: dict[Site, Tensor] = {}
         with self.model.gates.observed(lambda site, seen: z.update({site: seen.flatten(2)})):
@@ -180,7 +186,7 @@ class Sweep:
         candidates = Candidates(self._decoder, states[-1][0, layout.guess[row, place]], place, self._marks)
         return _Plain(encoded, states, z, packed, candidates)
 
-    def _encoded(self, batch: Batch, known: _Known, intervention: Intervention) -> dict[str, Any]:
+    def _encoded(self, batch: ParallelBatch, known: _Known, intervention: Intervention) -> Encoded:
         first, _ = find_changed_layers(intervention)
         if known.plain is None:
             return encode(self._encoder, batch)
@@ -189,7 +195,7 @@ class Sweep:
         with self._knowing(known.plain, {("E", first + 1)}):
             return encode(self._encoder, batch, known.plain.encoded["encoder_states"], first)
 
-    def _states(self, known: _Known, encoded: Any, intervention: Intervention) -> list[Tensor]:
+    def _states(self, known: _Known, encoded: Encoded, intervention: Intervention) -> list[Tensor]:
         """Return the states (1, N, width) before and after each layer of the decoder under an intervention."""
         if known.plain is None:
             return run(self._decoder, [begin(self._decoder, known.layout)], encoded, Packed(known.layout))
@@ -211,13 +217,13 @@ class Sweep:
                     stack.enter_context(attention.knowing(plain.z[live.site]))
             yield
 
-    def _nats(self, batch: Batch, layout: Layout, states: Tensor) -> tuple[Tensor, Tensor]:
+    def _nats(self, batch: ParallelBatch, layout: Layout, states: Tensor) -> tuple[Tensor, Tensor]:
         """Return the losses of `compute_nats` from the states (1, N, width) after the last layer."""
         assert batch.target is not None
         real = batch.target.ne(self._marks.forbidden[0])  # (B, T)
         return sum_nats(self._decoder, states[0, layout.reference[:, : real.shape[1]][real]], batch.target, real)
 
-    def _rows(self, batch: Batch, encoded: dict[str, list[Tensor]]) -> Rows:
+    def _rows(self, batch: ParallelBatch, encoded: Encoded) -> Rows:
         """Return a batch to be decoded from the begin mark on."""
         limits = compute_limits(batch.lengths, self._settings)
         start = Prefixes(
@@ -233,7 +239,12 @@ class Sweep:
         return int(self._decoder.layers[0].embed_dim)
 
     def _changed(
-        self, intervention: Intervention, batch: Batch, known: _Known, encoded: Any, states: Sequence[Tensor]
+        self,
+        intervention: Intervention,
+        batch: ParallelBatch,
+        known: _Known,
+        encoded: Encoded,
+        states: Sequence[Tensor],
     ) -> tuple[Rows, bool]:
         """Return the sentences whose translation changes, a sample of all, and whether this saves work.
 
@@ -283,7 +294,9 @@ class Sweep:
                 again[position] = 1.0, float(pieces[position] != row)
 
 
-def compute_nats(decoder: Any, batch: Batch, encoded: Any, marks: Marks) -> tuple[Tensor, Tensor]:
+def compute_nats(
+    decoder: TransformerDecoder, batch: ParallelBatch, encoded: Encoded, marks: Marks
+) -> tuple[Tensor, Tensor]:
     """Return the summed negative log-likelihoods of the references in nats and their numbers of pieces, (B,) each."""
     assert batch.previous is not None
     assert batch.target is not None
@@ -292,7 +305,7 @@ def compute_nats(decoder: Any, batch: Batch, encoded: Any, marks: Marks) -> tupl
     return sum_nats(decoder, states.transpose(0, 1)[real], batch.target, real)
 
 
-def sum_nats(decoder: Any, states: Tensor, target: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+def sum_nats(decoder: TransformerDecoder, states: Tensor, target: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
     """Return what `compute_nats` does for the states (N, width) at the real positions of references (B, T)."""
     nats = piece_nats(decoder, compute_features(decoder, states), target[real])
     row = real.nonzero(as_tuple=True)[0]

@@ -1,25 +1,26 @@
 """The three timed workloads, and their multiply-adds."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor
 
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import Workload, middle
-from headroom.engines.fairseq.batches import Batch
+from headroom.engines.fairseq.attention import FusedAttention
+from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.workload import Workload, count_multiply_adds, middle
 
 PARTS = ("encoder", "decoder", "generation")
 
 
 @dataclass(frozen=True)
-class TranslationWorkload(Workload):
+class TranslationWorkload(Workload[TranslationModel]):
     """One batch of an evaluation set, run through a part of a model."""
 
-    batch: Batch
+    batch: ParallelBatch
     steps: int
     parts = PARTS
 
@@ -28,7 +29,7 @@ class TranslationWorkload(Workload):
         """Pieces of the longest source, and steps of generation."""
         return {"source": self.batch.source.shape[1], "steps": self.steps}
 
-    def action(self, model: TranslationModel, part: str) -> Callable[[], Any]:
+    def action(self, model: TranslationModel, part: str) -> Callable[[], object]:
         """Return the timed function: encoding, teacher-forced decoding, or greedy generation.
 
         Generation runs a fixed number of steps, so that the amount of work does not depend on the output.
@@ -43,33 +44,22 @@ class TranslationWorkload(Workload):
 
     def multiply_adds(self, model: TranslationModel, part: str) -> int:
         """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
-        counted = 0
-
-        def linear(module: Any, inputs: tuple[torch.Tensor, ...], _: Any) -> None:
-            nonlocal counted
-            counted += inputs[0].numel() * int(module.out_features)
-
-        def attention(module: Any, _: Any, keywords: dict[str, Any], __: Any) -> None:
-            nonlocal counted
-            query, key = keywords["query"], keywords.get("key")
-            keys = self._keys(module, query, key)
-            counted += 2 * query.shape[0] * query.shape[1] * keys * int(module.num_heads) * int(module.head_dim)
-
-        linears = (module for module in model.model.modules() if isinstance(module, nn.Linear))
-        handles = [module.register_forward_hook(linear) for module in linears]
-        handles += [
-            live.attention.register_forward_hook(attention, with_kwargs=True) for live in model.live_sites if live.kept
-        ]
         action = self.action(model, part)
-        counted = 0
-        action()
-        for handle in handles:
-            handle.remove()
-        return counted
+        counted: list[int] = []
 
-    def _keys(self, module: Any, query: torch.Tensor, key: torch.Tensor | None) -> int:
+        def attention(module: FusedAttention, _: object, keywords: dict[str, Tensor], __: object) -> None:
+            query = keywords["query"]
+            keys = self._keys(module, query, keywords.get("key"))
+            counted.append(2 * query.shape[0] * query.shape[1] * keys * module.num_heads * module.head_dim)
+
+        with ExitStack() as hooks:
+            for live in (live for live in model.live_sites if live.kept):
+                hooks.callback(live.attention.register_forward_hook(attention, with_kwargs=True).remove)
+            return count_multiply_adds(model.model, action) + sum(counted)
+
+    def _keys(self, module: FusedAttention, query: Tensor, key: Tensor | None) -> int:
         """Return the number of keys; in generation a decoder site sees half of the final length on average."""
-        if getattr(module, "encoder_decoder_attention", False):
+        if module.encoder_decoder_attention:
             return self.batch.source.shape[1]
         if query.shape[0] == 1 and self.steps > 1:
             return (self.steps + 1) // 2
@@ -85,10 +75,10 @@ def workload(model: TranslationModel, examples: ParallelText, size: int) -> Tran
     return TranslationWorkload(batch, steps=batch.target.shape[1])
 
 
-def _generate(model: TranslationModel, batch: Batch, steps: int) -> None:
+def _generate(model: TranslationModel, batch: ParallelBatch, steps: int) -> None:
     """Decode greedily for a fixed number of steps, never stopping at an end mark."""
     encoded = model.model.encoder(batch.source, src_lengths=batch.lengths)
-    state: dict[str, Any] = {}
+    state: dict[str, dict[str, Tensor | None]] = {}
     output = batch.source.new_full((len(batch.positions), 1), model.target.dictionary.eos())
     for _ in range(steps):
         logits = model.model.decoder(output, encoder_out=encoded, incremental_state=state)[0][:, -1]

@@ -22,6 +22,7 @@ import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
 from headroom.core.errors import HeadroomError
@@ -36,7 +37,7 @@ _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_h
 """Tensors of pretraining, which classifiers do not use but the Hub's checkpoints often contain."""
 
 
-def build_classifier(directory: Path | str, attention: str) -> Any:
+def build_classifier(directory: Path | str, attention: str) -> PreTrainedModel:
     """Return the classifier that a directory's `config.json` describes, in float32, with weights not yet loaded.
 
     `attention` is `sdpa` or `eager`; a model without `sdpa` uses `eager`.
@@ -49,7 +50,7 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
     named = configuration.architectures or []
     if named and not any(name.endswith("ForSequenceClassification") for name in named):
         raise HeadroomError(f"{path}: {', '.join(named)} is not a sequence classifier; fine-tune it first")
-    if configuration.num_labels < 2 or configuration.problem_type not in (None, "single_label_classification"):
+    if (configuration.num_labels or 0) < 2 or configuration.problem_type not in (None, "single_label_classification"):
         raise HeadroomError(
             f"{path}: not a single-label classifier (num_labels {configuration.num_labels}, "
             f"problem_type {configuration.problem_type}); fine-tune one with at least two labels"
@@ -64,7 +65,7 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
         raise HeadroomError(f"{path}: cannot build the model ({first_line(error)}); correct the file") from error
 
 
-def read_tokenizer(directory: Path | str) -> Any:
+def read_tokenizer(directory: Path | str) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a directory, without truncation and padding settings of earlier calls.
 
     Raises:
@@ -94,7 +95,7 @@ def read_removed(directory: Path | str) -> str:
     return str(removed)
 
 
-def load_weights(model: Any, directory: Path | str) -> None:
+def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
     """Load a directory's weights into a model: all tensors, each of matching shape.
 
     Raises:
@@ -128,7 +129,9 @@ def load_weights(model: Any, directory: Path | str) -> None:
     model.load_state_dict({name: state[name] for name in wanted})
 
 
-def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, removed: str) -> None:
+def save_classifier(
+    directory: Path | str, *, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, removed: str
+) -> None:
     """Write a model, its tokenizer and its removed heads; equal models give equal bytes. See `atomic_directory`."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     with atomic_directory(directory) as temporary:
@@ -170,7 +173,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def read_configuration(directory: Path) -> Any:
+def read_configuration(directory: Path) -> PreTrainedConfig:
     """Return the configuration in a directory; raise HeadroomError if it is missing or not one of a classifier."""
     if not directory.is_dir():
         raise HeadroomError(f"{directory}: no model; give a directory with {CONFIGURATION} and {WEIGHTS}")

@@ -7,8 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
 from safetensors import SafetensorError
 from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
@@ -47,14 +50,14 @@ def writing(path: Path | str) -> Iterator[None]:
         raise cannot_write(path, error) from error
 
 
-def find_accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
+def find_accepted_inputs(model: PreTrainedModel, names: Iterable[str]) -> list[str]:
     """Return the inputs of the forward pass; `token_type_ids` only if the model distinguishes two segments."""
     taken = inspect.signature(model.forward).parameters
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
 
 
-def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+def real_positions(model: nn.Module, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
     """Return the query and key positions that are not padding, by kind of site.
 
     Args:
@@ -65,9 +68,9 @@ def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]
     return {"E": (keys.new_ones(len(keys), 1) if getattr(model, "single_query", False) else keys, keys)}
 
 
-def plain(tokenizer: Any) -> Any:
+def plain(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     """Return the tokenizer without truncation and padding settings of earlier calls, which would be saved."""
-    if tokenizer.is_fast:
+    if isinstance(tokenizer, PreTrainedTokenizerFast):
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
     for name in _CALLED:
@@ -75,7 +78,7 @@ def plain(tokenizer: Any) -> Any:
     return tokenizer
 
 
-def longest_input(model: Any) -> int:
+def longest_input(model: PreTrainedModel) -> int:
     """Return the maximum number of pieces by the model's table of positions, or else by its configuration.
 
     RoBERTa's positions start after the index of the padding piece, so that its first rows are unused.
@@ -86,7 +89,23 @@ def longest_input(model: Any) -> int:
     return int(getattr(model.config, "max_position_embeddings", POSITIONS))
 
 
-def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str, *, covered: float = 0.0) -> None:
+def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
+    """Return the configuration, changed to that of a classifier of these labels."""
+    config.id2label = dict(enumerate(labels))
+    config.label2id = {label: index for index, label in enumerate(labels)}
+    config.problem_type = "single_label_classification"
+    return config
+
+
+def count_pieces(model: PreTrainedModel) -> int:
+    """Return the number of rows of the embedding of pieces."""
+    embedding: Any = model.get_input_embeddings()
+    return int(embedding.num_embeddings)
+
+
+def check_tokenizer(
+    tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, directory: Path | str, *, covered: float = 0.0
+) -> None:
     """Raise HeadroomError if a tokenizer does not match a model.
 
     Args:
@@ -95,7 +114,7 @@ def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str, *, covere
         directory: The directory of both.
         covered: Minimum share of the embedding's rows with a piece.
     """
-    pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, model.get_input_embeddings().num_embeddings
+    pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, count_pieces(model)
     if not pieces or not covered * rows <= pieces <= rows:
         raise HeadroomError(
             f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows; "
@@ -123,7 +142,7 @@ _COUNTS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
 _WIDTHS = ("all_head_size", "embed_dim", "dim")
 
 
-def find_sites(model: Any) -> list[AttentionSite]:
+def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
     """Return the sites of an encoder in table order: kind E, layers counted from 1 in the order of the modules.
 
     Args:
@@ -148,7 +167,7 @@ def find_sites(model: Any) -> list[AttentionSite]:
     return sites
 
 
-def _site(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...], layer: int) -> AttentionSite:
+def _site(model: nn.Module, parent: nn.Module, attribute: str, inputs: tuple[str, ...], layer: int) -> AttentionSite:
     module = parent.get_submodule(attribute)
     name, linears = type(module).__name__, _linears(module)
     if getattr(module, "is_causal", False):
@@ -163,11 +182,15 @@ def _site(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...]
     heads = getattr(module, counts[0])
     if width % heads:
         raise _refusal(model, f"the {width} features of {name} are not a multiple of its {heads} heads")
+    queries, keys, values, *others = inputs
     return AttentionSite(
         site=Site("E", layer, heads),
         parent=parent,
         attribute=attribute,
-        inputs=inputs,
+        queries=queries,
+        keys=keys,
+        values=values,
+        others=tuple(others),
         output_place=_output_place(model, parent, attribute, inputs, width),
         head_counts=counts,
         head_widths=tuple(name for name in _WIDTHS if getattr(module, name, None) == width),
@@ -181,10 +204,8 @@ def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -
         site=Site("E", layer, hops),
         parent=parent,
         attribute=attribute,
-        inputs=("hops",),
+        queries="hops",
         output_place="fully_connected",
-        head_counts=(),
-        head_widths=(),
         kept=tuple(range(1, hops + 1)),
     )
 
@@ -197,7 +218,7 @@ def _projections(linears: Mapping[str, nn.Linear]) -> tuple[str, ...]:
     return (*(names[0] for names in found), *(name for name in linears if _POSITIONS.fullmatch(name)))
 
 
-def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...], width: int) -> str:
+def _output_place(model: nn.Module, parent: nn.Module, attribute: str, inputs: tuple[str, ...], width: int) -> str:
     """Return the path of the output projection from `parent`.
 
     Other modules with weights in the attention module would not be sliced with the heads: they raise an error.
@@ -233,7 +254,7 @@ def _reads(module: nn.Module, width: int) -> bool:
     return isinstance(module, nn.Linear) and module.in_features == width
 
 
-def _refusal(model: Any, reason: str) -> HeadroomError:
+def _refusal(model: nn.Module, reason: str) -> HeadroomError:
     return HeadroomError(f"{type(model).__name__}: cannot find its heads, {reason}; give another model")
 
 
@@ -251,7 +272,9 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Abs
     return hook_sites(sites, _ask_for_weights, lambda site: _show_maps(site, observer))
 
 
-def _ask_for_weights(module: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+def _ask_for_weights(
+    module: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     taken = inspect.signature(module.forward)
     if _ASKING not in taken.parameters:
         return None
@@ -260,8 +283,8 @@ def _ask_for_weights(module: nn.Module, inputs: Any, options: dict[str, Any]) ->
     return given.args, given.kwargs
 
 
-def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], None]:
-    def show(module: nn.Module, _: Any, output: Any) -> None:
+def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, object, object], None]:
+    def show(module: nn.Module, _: object, output: object) -> None:
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if not isinstance(weights, Tensor) or weights.dim() != 4:
             raise HeadroomError(

@@ -3,7 +3,7 @@
 import importlib.util
 import logging
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import huggingface_hub
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
@@ -70,11 +70,12 @@ def _download_model(settings: HubEncoder, section: Section) -> Path:
     name, revision = settings.name, settings.revision
     disable_progress_bars()
     reason = _reason_not_reached(name, revision, section)
-    wanted: dict[str, Any] = {"revision": revision, "allow_patterns": _WANTED}
     try:
         where = "using earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
         _log.info("%s: %s", name, where)
-        place = huggingface_hub.snapshot_download(name, local_files_only=bool(reason), **wanted)
+        place = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=_WANTED, local_files_only=bool(reason)
+        )
     except Exception as error:  # the client raises errors of several libraries
         raise HeadroomError(
             f"{section}.name: cannot download {name} from the Hub ({reason or first_line(error)});\n"

@@ -7,7 +7,6 @@ z, where heads are also dropped. The model has no additional modules.
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +18,7 @@ from headroom.engines.maps import MapObserver, has_values, shown_values
 from headroom.engines.processes import own_seed
 from headroom.engines.repulsion.similarity import cosines_at, kernels_at, map_products
 from headroom.engines.sites import AttentionSite
-from headroom.engines.training import RealPositions, Regulariser
+from headroom.engines.training import RealPositions, Regulariser, Result
 from headroom.settings.arms import (
     DisagreementPositionArm,
     DisagreementSubspaceArm,
@@ -74,7 +73,7 @@ class Penalty:
     maps: Maps
     batch_first: bool
 
-    def __call__(self, forward: Callable[[], Any], real: RealPositions, **when: int) -> tuple[Any, Any]:  # noqa: ARG002
+    def __call__(self, forward: Callable[[], Result], real: RealPositions, **_: int) -> tuple[Result, Tensor]:
         """Run the forward pass and return the term with it; see `Regulariser`."""
         terms: list[Tensor] = []
         with self._watching(real, terms):
@@ -116,8 +115,8 @@ class HeadDropping:
     seed: int
 
     def __call__(
-        self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int, part: int = 0
-    ) -> tuple[Any, Any]:
+        self, forward: Callable[[], Result], real: RealPositions, *, update: int, batch: int, part: int = 0
+    ) -> tuple[Result, float]:
         """Run the forward pass without some heads; see `Regulariser`."""
         seed = (self.seed * 1_000_003 + update) * 1_009 + batch
         generator = torch.Generator().manual_seed(own_seed(seed, part if isinstance(self.arm, DropHeadArm) else 0))

@@ -68,8 +68,7 @@ def extract_particles(model: HeadModel) -> Particles:
     """Return the heads of every comparable site as particles: of the query, key and value projections it has."""
     found = {}
     for live in comparable(model):
-        weights: list[Tensor] = [getattr(live.attention, name).weight.detach() for name in live.inputs[:3]]
-        found[live.site] = [weight.reshape(len(live.kept), -1) for weight in weights]
+        found[live.site] = [live.head_weights(projection).flatten(1) for projection in live.query_key_value]
     return found
 
 

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = engine.load(given.checkpoint)
     rows: list[dict[str, Any]] = []
     for judged in follow_items(sets, "evaluation", "sets"):
-        outcome, decoding, signature = engine.final(judged, model)
+        outcome, decoding, signature = judged.judge_finally(model)
         for metric in judged.metrics:
             low, high = interval(outcome.resampled[metric])
             found = {"set": judged.name, "metric": metric, "value": outcome.scores[metric], "low": low, "high": high}

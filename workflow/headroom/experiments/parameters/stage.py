@@ -43,7 +43,9 @@ def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
                 "layer": live.site.layer,
                 "heads": len(live.kept),
                 "head_parameters": head_parameters(live),
-                "attention_parameters": sum(p.numel() for layer in projections(live) for p in layer.parameters()),
+                "attention_parameters": sum(
+                    p.numel() for part in (*live.inputs, live.output) for p in part.parameters()
+                ),
                 "model_parameters": whole,
                 "signature": signature(shared="counted once", torch=torch.__version__),
             }
@@ -51,11 +53,5 @@ def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
 
 def head_parameters(live: AttentionSite) -> int:
     """Return the parameters of one head: its rows of Q, K and V with their biases, its columns of the output."""
-    *inputs, output = projections(live)
-    rows = sum(int(p.numel()) for layer in inputs for p in layer.parameters())
-    return (rows + int(output.weight.numel())) // len(live.kept)
-
-
-def projections(live: AttentionSite) -> list[Any]:
-    """Return the query, key, value and output projection of a site."""
-    return [*(getattr(live.attention, name) for name in live.inputs), live.output]
+    rows = sum(p.numel() for projection in live.inputs for p in projection.parameters())
+    return (rows + live.output_weight.numel()) // len(live.kept)

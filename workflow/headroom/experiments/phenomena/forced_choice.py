@@ -33,7 +33,7 @@ from headroom.data.grammar.phenomena import COLUMNS, Case
 from headroom.data.parallel import ParallelText
 
 if TYPE_CHECKING:
-    from headroom.engines.fairseq.batches import Batch
+    from headroom.engines.fairseq.batches import ParallelBatch
     from headroom.engines.fairseq.model import TranslationModel
 
 
@@ -87,7 +87,7 @@ class ForcedChoices:
                 sources.append(text.source[number])
                 targets.append(" ".join([*before, form + mark]))
                 self._spans.append((start, self._length([*before, form + mark])))
-        self._batches: list[Batch] = model.batches(sources, targets, sentences=sentences)
+        self._batches: list[ParallelBatch] = model.batches(sources, targets, sentences=sentences)
 
     def correct(self, intervention: Intervention = PLAIN) -> ndarray:
         """Return for every case whether the model is right under an intervention, (cases,) of 0 and 1."""

@@ -13,7 +13,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine, Workload
+from headroom.engines.engine import Engine
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
@@ -22,6 +22,7 @@ from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_inte
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
+    from headroom.engines.workload import Workload
 
 logger = logging.getLogger("headroom.experiments.timing.stage")
 

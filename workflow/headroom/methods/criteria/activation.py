@@ -58,8 +58,7 @@ def watch(model: HeadModel, batches: Iterable[Any], removed: Collection[Head], h
 
 def columns(live: AttentionSite) -> Tensor:
     """Return the columns of a site's output projection by remaining head and feature, (D, K, d), in float64."""
-    weight: Any = live.output.weight
-    return weight.detach().unflatten(1, (len(live.kept), -1)).double()
+    return live.output_weight.detach().unflatten(1, (len(live.kept), -1)).double()
 
 
 def activation_scores(

@@ -59,7 +59,7 @@ def gnorm_scores(
 
 def _weights(live: AttentionSite) -> list[nn.Parameter]:
     """Return the weights of the query, key and value projections, (K * d, width) each."""
-    return [live.attention.get_submodule(name).get_parameter("weight") for name in live.inputs[:3]]
+    return [projection.get_parameter("weight") for projection in live.query_key_value]
 
 
 @contextmanager

@@ -28,9 +28,8 @@ def magnitude_scores(
     scores = {head: 0.0 for site in model.sites for head in site.head_names()}
     for live in (live for live in model.live_sites if live.kept):
         squares = columns(live).square().sum((0, 2))  # (K,)
-        for name in live.inputs:
-            rows = getattr(live.attention, name).weight.detach().unflatten(0, (len(live.kept), -1))  # (K, d, width)
-            squares = squares + rows.double().square().sum((1, 2))
+        for projection in live.inputs:
+            squares = squares + live.head_weights(projection).double().square().sum((1, 2))
         norms = zip(live.kept_heads(), squares.sqrt().tolist())
         scores |= {head: norm for head, norm in norms if head not in removed}
     return {"magnitude": scores}

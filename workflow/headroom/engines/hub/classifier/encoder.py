@@ -37,6 +37,7 @@ from headroom.engines.hub.sites import (
     first_line,
     longest_input,
     plain,
+    with_labels,
     writing,
 )
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
@@ -117,14 +118,6 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
             for name in (*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION):
                 (Path(place) / name).chmod(0o644)
                 os.replace(Path(place) / name, output / name)
-
-
-def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
-    """Return the configuration, changed to that of a classifier of these labels."""
-    config.id2label = dict(enumerate(labels))
-    config.label2id = {label: index for index, label in enumerate(labels)}
-    config.problem_type = "single_label_classification"
-    return config
 
 
 def _check_files(directory: Path) -> None:

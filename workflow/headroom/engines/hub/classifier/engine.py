@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,22 +12,21 @@ from headroom.core.command import add_checkpoints
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
-from headroom.engines.engine import Engine, Outcome, Workload
+from headroom.engines.engine import Engine
 from headroom.settings.answers import LabellingSettings
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from headroom.engines.hub.classifier.judging import LabelledSet
-    from headroom.engines.hub.classifier.model import Batch, ClassificationModel
-    from headroom.engines.maps import MapBatch
+    from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
+    from headroom.engines.workload import Workload
 
 
-class ClassificationEngine(Engine):
+class ClassificationEngine(Engine["ClassificationModel", LabelledText]):
     """Classifiers on labelled text."""
 
     loss = "cross-entropy"  # of an example's label
+    training_text = "train.tsv"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -91,7 +90,7 @@ class ClassificationEngine(Engine):
         """Return the first sentence of each example."""
         return examples.first
 
-    def batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[Batch]:
+    def batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[LabelledBatch]:
         """Return examples in batches of similar length."""
         return model.batches(examples, examples=size)
 
@@ -108,29 +107,7 @@ class ClassificationEngine(Engine):
             resamples=self.sampling.resamples,
         )
 
-    def final(self, judged: LabelledSet, model: ClassificationModel) -> tuple[Outcome, str, Callable[[str], str]]:
-        """Label every example with the likeliest class."""
-        return judged.judge(model), "argmax", judged.signature
-
-    def example_batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[MapBatch]:
-        """Return examples in batches that show the maps of every site."""
-        from headroom.engines.hub.classifier.observing import example_batches
-
-        return example_batches(model, examples, size)
-
-    def sentence_batches(self, model: ClassificationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return single sentences in batches that show the maps, with the positions of their pieces."""
-        from headroom.engines.hub.classifier.observing import sentence_batches
-
-        return sentence_batches(model, sentences, size)
-
-    def frequencies(self, model: ClassificationModel) -> Tensor | None:
-        """Return the frequency of each piece in the training text, (V,); None without text."""
-        from headroom.engines.hub.classifier.observing import frequencies
-
-        return frequencies(model, self.corpus / "train.tsv")
-
-    def workload(self, model: ClassificationModel, examples: LabelledText, size: int) -> Workload:
+    def workload(self, model: ClassificationModel, examples: LabelledText, size: int) -> Workload[ClassificationModel]:
         """Return a batch of the set's middle lengths, to be timed."""
         from headroom.engines.hub.classifier.timing import workload
 

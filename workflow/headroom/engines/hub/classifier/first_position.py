@@ -7,12 +7,14 @@ first position, so that the rest of the layer computes one position per example.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from headroom.engines.sites import AttentionSite
+
+Output = Tensor | tuple[Tensor, *tuple[object, ...]]
+"""What modules of transformers return: states, alone or before other results."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,12 @@ class LastLayer:
         own = [vars(module).get("forward") for module in (self.layer, self.attention)]
         whole: list[Tensor] = []
 
-        def layer_forward(states: Tensor, *inputs: Any, **options: Any) -> Any:
+        def layer_forward(states: Tensor, *inputs: object, **options: object) -> Output:
             whole[:] = [states]
             output = layer(states[:, :1], *inputs, **options)
             return _change_output(output, lambda first: first.expand(-1, states.shape[1], -1))
 
-        def attention_forward(_: Tensor, *inputs: Any, **options: Any) -> Any:
+        def attention_forward(_: Tensor, *inputs: object, **options: object) -> Output:
             return _change_output(attention(whole[0], *inputs, **options), lambda z: z[:, :1])
 
         self.layer.forward, self.attention.forward = layer_forward, attention_forward
@@ -52,7 +54,9 @@ class LastLayer:
                     module.forward = forward
 
 
-def read_at_first_position(model: Any, sites: Sequence[AttentionSite], inputs: dict[str, Tensor]) -> LastLayer | None:
+def read_at_first_position(
+    model: nn.Module, sites: Sequence[AttentionSite], inputs: dict[str, Tensor]
+) -> LastLayer | None:
     """Return the last layer if the logits of some examples depend on it only at the first position; else None.
 
     The layer is the innermost member of a list of modules with the last site in it. It must pass its states on
@@ -64,12 +68,12 @@ def read_at_first_position(model: Any, sites: Sequence[AttentionSite], inputs: d
     if live is None or not inside:
         return None
     last = LastLayer(layer=inside[-1], attention=live.attention)
-    seen: dict[nn.Module, Any] = {}
+    seen: dict[nn.Module, object] = {}
 
-    def keep(module: nn.Module, given: tuple[Any, ...]) -> None:
+    def keep(module: nn.Module, given: tuple[object, ...]) -> None:
         seen[module] = given[0] if given else None
 
-    def spoil(_: nn.Module, __: Any, output: Any) -> Any:
+    def spoil(_: nn.Module, __: object, output: Output) -> Output:
         return _change_output(output, _without_others)
 
     handles = [module.register_forward_pre_hook(keep) for module in (last.layer, last.attention)]
@@ -90,6 +94,6 @@ def _without_others(states: Tensor) -> Tensor:
     return others
 
 
-def _change_output(output: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _change_output(output: Output, change: Callable[[Tensor], Tensor]) -> Output:
     """Return what a module returns, a tensor or a tuple with a tensor first, with a changed tensor."""
     return (change(output[0]), *output[1:]) if isinstance(output, tuple) else change(output)

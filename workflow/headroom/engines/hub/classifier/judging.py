@@ -14,7 +14,7 @@ from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
-from headroom.engines.hub.classifier.model import Batch, ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
 from headroom.engines.hub.classifier.plain_states import PlainStates
 
 POSITIVE = 1
@@ -137,7 +137,7 @@ def _matrix(statistics: ndarray) -> ndarray:
     return statistics.reshape(*statistics.shape[:-1], classes, classes)
 
 
-class LabelledSet(EvaluationSet):
+class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
     """Labelled examples."""
 
     def __init__(
@@ -149,30 +149,31 @@ class LabelledSet(EvaluationSet):
         self.metrics = (*metrics, "loss")
         self.weights = resampling_weights(draw_resamples(len(text), resamples))
         self._examples_at_once = examples_at_once
-        self._batches: list[Batch] = []
-        self._batched_for: ClassificationModel | None = None
         self._labels: LabelSet | None = None
         self._states: PlainStates | None = None
 
-    def batches(self, model: ClassificationModel) -> list[Batch]:
-        """Return the set in batches for a model."""
-        if self._batched_for is not model:
-            self._batches = model.batches(self.text, examples=self._examples_at_once)
-            self._labels = self._label_set(model.labels)
-            self._batched_for, self._states = model, None
-        return self._batches
+    def make_batches(self, model: ClassificationModel) -> list[LabelledBatch]:
+        """Make the batches for another model, and index the labels as it does."""
+        gold = [model.labels.index(label) for label in self.text.labels]
+        self._labels = LabelSet(gold, classes=len(model.labels), metrics=self.metrics[:-1])
+        self._states = None
+        return model.batches(self.text, examples=self._examples_at_once)
 
     def chance(self, metric: str) -> float:
         """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
-    def judge(self, model: ClassificationModel) -> Outcome:
+    def judge(self, model: ClassificationModel) -> Outcome[int]:
         """Label the set and compute all metrics and their resamples."""
         batches = self.batches(model)
         return self._judged(batches, lambda number: model.logits(batches[number]))
 
+    def judge_finally(self, model: ClassificationModel) -> tuple[Outcome[int], str, Callable[[str], str]]:
+        """Label every example with the likeliest class."""
+        return self.judge(model), "argmax", self.signature
+
     @torch.inference_mode()
-    def _judged(self, batches: Sequence[Batch], logits: Callable[[int], Tensor]) -> Outcome:
+    def _judged(self, batches: Sequence[LabelledBatch], logits: Callable[[int], Tensor]) -> Outcome[int]:
         """Return the outcome of logits by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
         nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
@@ -189,9 +190,9 @@ class LabelledSet(EvaluationSet):
         self,
         model: ClassificationModel,
         intervention: Intervention,
-        full: Outcome,  # noqa: ARG002
+        full: Outcome[int],  # noqa: ARG002
         replacements: Replacements | None,
-    ) -> Outcome:
+    ) -> Outcome[int]:
         """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
         states = self._plain_states(model)
         with model.gates.applied(intervention, replacements):
@@ -212,7 +213,3 @@ class LabelledSet(EvaluationSet):
             examples=len(self.text),
             resamples=len(self.weights),
         )
-
-    def _label_set(self, labels: Sequence[str]) -> LabelSet:
-        gold = [labels.index(label) for label in self.text.labels]
-        return LabelSet(gold, classes=len(labels), metrics=self.metrics[:-1])

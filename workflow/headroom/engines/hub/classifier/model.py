@@ -1,21 +1,23 @@
 """A classifier of transformers with its tokenizer."""
 
-import copy
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site, parse_profile
-from headroom.data.labelled import LabelledText
+from headroom.core.files import read_lines
+from headroom.core.heads import parse_profile
+from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, seed_torch, take_rows
+from headroom.engines.head_model import Batch, HeadModel, seed_torch, take_rows
 from headroom.engines.hub.checkpoint import (
     build_classifier,
     load_weights,
@@ -27,102 +29,50 @@ from headroom.engines.hub.classifier.first_position import LastLayer, read_at_fi
 from headroom.engines.hub.sites import (
     attention_maps,
     check_tokenizer,
+    count_pieces,
     find_accepted_inputs,
     find_sites,
     longest_input,
     real_positions,
 )
-from headroom.engines.maps import MapObserver
+from headroom.engines.hub.verification import check_interventions
+from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
-_SHARE = 0.01
-"""Tolerance between sliced and masked logits, as a share of the effect of masking; a wrong slice differs by about 1."""
-
-_ROUNDING = 1e-5
-"""Tolerance as a share of the largest logit."""
-
-
-@torch.no_grad()
-def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
-    """Check the effect of gates and removal on this model.
-
-    The model is in eval mode, with at least one head, and is not modified. Inputs are a small batch with padding.
-
-    Raises:
-        HeadroomError: If the logits are not finite, if a gate does not act on its site exactly once in a pass, or if
-            the sliced model fails or differs from the masked one.
-    """
-    name = type(model).__name__
-    heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
-    plain, _ = _run_masked(model, inputs, frozenset())
-    if not plain.isfinite().all():
-        raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
-    for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
-        masked, reached = _run_masked(model, inputs, removed)
-        for site, times in reached.items():
-            if times != 1:
-                raise HeadroomError(
-                    f"{name}: its attention module {site.layer} runs {times} times in one pass, "
-                    "its heads do not belong to one layer; give another model"
-                )
-        difference = (_run_sliced(model, inputs, removed) - masked).abs().max()
-        if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
-            raise HeadroomError(f"{name}: the sliced model differs from the masked model; give another model")
-
-
-def _run_masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
-    """Return the logits (B, classes) of the masked model, and the number of passes through each site."""
-    twin = _twin(model)
-    sites = find_sites(twin)
-    gates = Gates(sites=sites, batch_first=True)
-    reached: Counter[Site] = Counter()
-    with gates.masked(removed), gates.observed(lambda site, _: reached.update([site])):
-        logits = twin(**inputs)[0]
-    return logits, {site: reached[site] for site in site_names(sites)}
-
-
-def _run_sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> Tensor:
-    """Return the logits (B, classes) of the sliced model."""
-    twin = _twin(model)
-    try:
-        remove_heads(find_sites(twin), removed)
-        return twin(**inputs)[0]
-    except Exception as error:  # any error of code written for a fixed number of heads
-        reason = str(error).strip().split("\n")[0][:120]
-        raise HeadroomError(
-            f"{type(model).__name__}: fails with heads sliced out ({reason}); give another model"
-        ) from error
-
-
-def _twin(model: Any) -> Any:
-    """Return a copy of the modules that shares the tensors, so that the model is not modified."""
-    tensors = [*model.parameters(), *model.buffers()]
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+_SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
+"""Special pieces, except the one for unknown words."""
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Examples padded to one length, with their positions in the evaluation set.
+class LabelledBatch(Batch):
+    """Labelled examples.
 
     Attributes:
-        positions: Indices into the set, in the order of the rows.
         inputs: The inputs of the forward pass, `input_ids`, `attention_mask`, ...: (B, T) each.
         labels: Indices of the classes, (B,).
     """
 
-    positions: list[int]
     inputs: dict[str, Tensor]
     labels: Tensor
 
+    @property
+    def pieces(self) -> Tensor:
+        """The indices of the pieces, (B, T)."""
+        return self.inputs["input_ids"]
 
-def _without_padding(batch: Batch) -> Batch:
-    """Return a batch without the columns that are padding in all rows, on either side."""
-    real = batch.inputs["attention_mask"].any(0)  # (T,)
-    return replace(batch, inputs={name: tensor[:, real] for name, tensor in batch.inputs.items()})
+    @property
+    def mask(self) -> Tensor:
+        """Which positions are not padding, as 0 and 1, (B, T)."""
+        return self.inputs["attention_mask"]
+
+    def without_padding(self) -> Self:
+        """Return the batch without the columns that are padding in all rows, on either side."""
+        real = self.mask.any(0)  # (T,)
+        return replace(self, inputs={name: tensor[:, real] for name, tensor in self.inputs.items()})
 
 
-class ClassificationModel(HeadModel):
+class ClassificationModel(HeadModel[LabelledBatch]):
     """A trained classifier, its sites and gates, and its tokenizer.
 
     Attributes:
@@ -130,11 +80,18 @@ class ClassificationModel(HeadModel):
         longest: The maximum input length in pieces, special pieces included; longer inputs are truncated.
     """
 
-    def __init__(self, *, model: Any, sites: list[AttentionSite], tokenizer: Any) -> None:
-        self.model: nn.Module = model
+    model: PreTrainedModel
+
+    def __init__(
+        self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        config: Any = model.config
+        self.model = model
         self.tokenizer = tokenizer
-        self.labels = [str(model.config.id2label[index]) for index in range(model.config.num_labels)]
+        self.labels = [str(config.id2label[index]) for index in range(config.num_labels)]
         self.longest = min(int(tokenizer.model_max_length), longest_input(model))
+        special = (getattr(tokenizer, name, None) for name in _SPECIAL)
+        self._special = torch.tensor(sorted({number for number in special if number is not None}))
         self.live_sites = sites
         self.gates = Gates(sites=self.live_sites, batch_first=True)
 
@@ -175,14 +132,14 @@ class ClassificationModel(HeadModel):
         """Return all weights: a classifier has no decoder to freeze."""
         return list(self.model.parameters())
 
-    def parts(self, batch: Batch, examples: int) -> list[Batch]:
+    def parts(self, batch: LabelledBatch, examples: int) -> list[LabelledBatch]:
         """Return a batch in parts of similar length, of so many examples at most, without columns of padding alone."""
-        lengths = batch.inputs["attention_mask"].sum(1).tolist()
+        lengths = batch.mask.sum(1).tolist()
         order = sorted(range(len(lengths)), key=lambda row: (lengths[row], row))
         parts = [take_rows(batch, order[start : start + examples]) for start in range(0, len(order), examples)]
-        return [_without_padding(part) for part in parts]
+        return [part.without_padding() for part in parts]
 
-    def partly_read(self, batch: Batch) -> LastLayer | None:
+    def partly_read(self, batch: LabelledBatch) -> LastLayer | None:
         """Return the last layer if the logits depend on it only at the first position; else None."""
         return read_at_first_position(self.model, self.live_sites, batch.inputs)
 
@@ -190,7 +147,7 @@ class ClassificationModel(HeadModel):
         """Write the model as a directory, with a descriptor of the removed heads, for `load`."""
         save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=self.removed)
 
-    def batches(self, text: LabelledText, *, examples: int) -> list[Batch]:
+    def batches(self, text: LabelledText, *, examples: int) -> list[LabelledBatch]:
         """Return examples in batches of similar length and limited size; raise for labels unknown to the model."""
         labels = [self._index(label) for label in text.labels]
         encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
@@ -200,23 +157,51 @@ class ClassificationModel(HeadModel):
         chunks = (order[start : start + examples] for start in range(0, len(order), examples))
         return [self._batch(chunk, rows, labels) for chunk in chunks]
 
-    def logits(self, batch: Batch) -> Tensor:
+    def logits(self, batch: LabelledBatch) -> Tensor:
         """Return the logits, (B, classes), in float32 or better."""
         logits: Tensor = self.model(**batch.inputs)[0]
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def losses(self, batch: LabelledBatch) -> tuple[Tensor, Tensor]:
         """Return the negative log-likelihood of each label in nats (B,), and the number of targets (B,): ones."""
         nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
         return nats, torch.ones_like(batch.labels)
 
-    def real(self, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
+    def real(self, batch: LabelledBatch) -> dict[str, tuple[Tensor, Tensor]]:
         """Return which query (B, T) and which key positions (B, S) are not padding, by the kind of site, E."""
-        return real_positions(self.model, batch.inputs["attention_mask"])
+        return real_positions(self.model, batch.mask)
+
+    def ordinary(self, batch: LabelledBatch) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return which positions are neither padding nor separators, (B, T) twice, by the kind of site, E."""
+        ordinary = ~torch.isin(batch.pieces, self._special.to(batch.pieces.device))
+        return {"E": (ordinary, ordinary)}
 
     def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
         """Show the attention weights of every forward pass within a block; the model is loaded with `eager`."""
         return attention_maps(self.live_sites, observer)
+
+    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[LabelledBatch]:
+        """Return sentences in batches; their labels are arbitrary. What is too long for the model is truncated."""
+        return self.batches(LabelledText(list(sentences), None, self.labels[:1] * len(sentences)), examples=size)
+
+    def spans(self, sentences: Sequence[str]) -> list[Spans]:
+        """Return for each sentence the places of its pieces."""
+        encoded = self.tokenizer(list(sentences), truncation=True, max_length=self.longest, return_offsets_mapping=True)
+        special = self._special.tolist()
+        return [
+            [span for piece, span in zip(pieces, spans, strict=True) if piece not in special]
+            for pieces, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        ]
+
+    def frequencies(self, text: Path) -> Tensor | None:
+        """Return the frequency of each piece in labelled text, (V,); None without text."""
+        if not text.is_file() or len(read_lines(text)) < 2:
+            return None
+        counts = torch.zeros(count_pieces(self.model), dtype=torch.long)
+        for side in read_labelled(text).sides:
+            for pieces in self.tokenizer(side, add_special_tokens=False)["input_ids"]:
+                counts += torch.bincount(torch.tensor(pieces, dtype=torch.long), minlength=len(counts))
+        return counts
 
     def _index(self, label: str) -> int:
         if label not in self.labels:
@@ -226,10 +211,10 @@ class ClassificationModel(HeadModel):
             )
         return self.labels.index(label)
 
-    def _batch(self, positions: list[int], rows: dict[str, list[list[int]]], labels: list[int]) -> Batch:
+    def _batch(self, positions: list[int], rows: dict[str, list[list[int]]], labels: list[int]) -> LabelledBatch:
         chunk = {name: [values[position] for position in positions] for name, values in rows.items()}
         inputs = self.tokenizer.pad(chunk, return_tensors="pt")
-        return Batch(
+        return LabelledBatch(
             positions=list(positions),
             inputs={name: tensor.to(self.device) for name, tensor in inputs.items()},
             labels=torch.tensor([labels[position] for position in positions], device=self.device),

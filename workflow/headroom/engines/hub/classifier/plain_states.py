@@ -6,13 +6,12 @@ The outputs of modules before that site are stored the first time they are compu
 import math
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from headroom.engines.head_model import trace_reusable
-from headroom.engines.hub.classifier.model import Batch, ClassificationModel
+from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
 
 LIMIT = 2**30
 """Default bound of the stored states of a set in bytes."""
@@ -24,16 +23,16 @@ class PlainStates:
     Only the first batches are stored, as many as fit into the limit, and none of a model whose states cannot be reused.
     """
 
-    def __init__(self, model: ClassificationModel, batches: Sequence[Batch], *, limit: int = LIMIT) -> None:
+    def __init__(self, model: ClassificationModel, batches: Sequence[LabelledBatch], *, limit: int = LIMIT) -> None:
         """Trace the model on two examples; at most `limit` bytes are stored."""
         self._model = model
         self._batches = batches
         self._weights = _weights(model)
         longest = batches[-1]
         self._reusable = trace_reusable(model, model.logits, longest)
-        size = self._reusable.size / min(2, len(longest.positions)) / longest.inputs["input_ids"].shape[1]
-        positions = torch.tensor([batch.inputs["input_ids"].numel() for batch in batches]).cumsum(0)
-        self._stored: list[dict[nn.Module, Any]] = [{} for _ in range(int((positions * size <= limit).sum()))]
+        size = self._reusable.size / min(2, len(longest.positions)) / longest.pieces.shape[1]
+        positions = torch.tensor([batch.pieces.numel() for batch in batches]).cumsum(0)
+        self._stored: list[dict[nn.Module, object]] = [{} for _ in range(int((positions * size <= limit).sum()))]
 
     def belong_to(self, model: ClassificationModel) -> bool:
         """Return whether this is the model that they are of, with the same modules and weights."""

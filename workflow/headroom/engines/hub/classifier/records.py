@@ -6,7 +6,7 @@ states/checkpoint-<updates>/                   written by the Trainer: model, op
 states/checkpoint-<updates>/complete.json      written last: the epoch, and SHA-256 of every file
 """
 
-# ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of these arguments)
+# ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of its arguments)
 
 import json
 import math
@@ -20,7 +20,7 @@ from typing import Any
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
 from torch import Tensor, nn
-from transformers import TrainerCallback, TrainingArguments
+from transformers import TrainerCallback, TrainerState, TrainingArguments
 
 from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
@@ -115,13 +115,13 @@ class HeadGradients(TrainerCallback):
         self.rewrite = rewrite
         self.clip_norm = clip_norm
 
-    def on_epoch_begin(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_epoch_begin(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         self.norms: list[Tensor] = []
         self.plain: list[Tensor] = []
         self.ratios: list[Tensor] = []
 
     def on_pre_optimizer_step(
-        self, args: TrainingArguments, state: Any, control: Any, model: Any = None, **kwargs: Any
+        self, args: TrainingArguments, state: TrainerState, *_: object, model: Any = None, **__: object
     ) -> None:
         """Rewrite and clip: gradients are those of the whole update, and unscaled."""
         if self.rewrite:
@@ -154,14 +154,14 @@ class Recorder(TrainerCallback):
         self.early = early
         self.save = save
 
-    def on_epoch_begin(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_epoch_begin(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         self.epoch = round(state.epoch or 0) + 1
         self.updates = state.max_steps // round(args.num_train_epochs)
         self.update, self.loss, self.seen = 0, 0.0, 0
         self.norms: list[float] = []
         self.start = time.perf_counter()
 
-    def on_step_end(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         """Keep the model after a share of the first epoch, in the first process; the time does not count."""
         if self.epoch > 1 or this_process() > 0:
             return
@@ -172,7 +172,7 @@ class Recorder(TrainerCallback):
                 keep_model(Path(place), self.work, share)
         self.start += time.perf_counter() - before
 
-    def on_log(self, args: TrainingArguments, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, *_: object, logs: Any = None, **__: object) -> None:
         """Record the loss of an update: the Trainer logs after each."""
         if "loss" not in logs:
             return
@@ -191,13 +191,15 @@ class Recorder(TrainerCallback):
         speed = self.seen / seconds
         self.notify(Progress(self.epoch, self.update, self.updates, self.loss / self.seen, speed, left))
 
-    def on_epoch_end(self, args: TrainingArguments, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+    def on_epoch_end(
+        self, args: TrainingArguments, state: TrainerState, *_: object, model: Any = None, **__: object
+    ) -> None:
         self.seconds = time.perf_counter() - self.start
         check_replicas(model.parameters())
         state.log_history.clear()  # one entry per update, saved with each state
 
     def on_evaluate(
-        self, args: TrainingArguments, state: Any, control: Any, metrics: Any = None, **kwargs: Any
+        self, args: TrainingArguments, state: TrainerState, *_: object, metrics: Any = None, **__: object
     ) -> None:
         plain, ratios = self.gradients.plain, self.gradients.ratios
         self.record = EpochRecord(
@@ -214,7 +216,7 @@ class Recorder(TrainerCallback):
             repulsion_ratio=_mean([ratio.item() for ratio in ratios]) if ratios else None,
         )
 
-    def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_save(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         """Complete the state in the first process; each process has added its generators."""
         wait_for_all()
         if this_process() > 0:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled_record
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.sites import with_labels
 from headroom.engines.hub.sources import locate
 from headroom.settings.models import DirectoryEncoder, HubEncoder, ReleasedClassifier
 
@@ -44,9 +44,7 @@ def name_labels(classifier: ClassificationModel, labels: Sequence[str], director
     known = classifier.labels
     if len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known)):
         classifier.labels = list(labels)
-        config: Any = classifier.model.config
-        config.id2label = dict(enumerate(labels))
-        config.label2id = {label: index for index, label in enumerate(labels)}
+        with_labels(classifier.model.config, labels)
     elif set(known) != set(labels):
         raise HeadroomError(
             f"{directory}: the classifier has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "

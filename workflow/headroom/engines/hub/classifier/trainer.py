@@ -25,6 +25,8 @@ from transformers import (
     PrinterCallback,
     Trainer,
     TrainerCallback,
+    TrainerControl,
+    TrainerState,
     TrainingArguments,
     set_seed,
 )
@@ -72,7 +74,7 @@ class Task:
 
 def build_trainer(
     task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: ArmHooks = NO_CHANGES
-) -> Trainer:
+) -> "GroupingTrainer":
     """Return the Trainer with model and encoded data."""
     if changes.rewriter:
         arguments.max_grad_norm = 0  # gradients are clipped after rewriting
@@ -203,9 +205,9 @@ class StopAfter(TrainerCallback):
     def __init__(self, epoch: int) -> None:
         self._epoch = epoch
 
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+    def on_epoch_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object) -> None:  # noqa: ARG002
         """Request the end of training."""
-        control.should_training_stop = round(state.epoch) >= self._epoch
+        control.should_training_stop = round(state.epoch or 0) >= self._epoch
 
 
 class GroupingTrainer(Trainer):
@@ -214,6 +216,8 @@ class GroupingTrainer(Trainer):
     Each parallel process has a part of every batch. Losses are weighted so that the mean of gradients over processes,
     which the Trainer computes, equals the gradient of one process on the whole batch.
     """
+
+    model: PreTrainedModel
 
     def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
         super().__init__(**parts)

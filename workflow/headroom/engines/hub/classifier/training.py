@@ -12,7 +12,7 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 
 import torch
 import transformers
-from transformers import AutoConfig, Trainer, TrainerCallback, TrainingArguments
+from transformers import AutoConfig, PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
@@ -216,10 +216,10 @@ def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, de
         )
 
 
-def head_gradients(model: Any, changes: ArmHooks, clip_norm: float) -> HeadGradients:
+def head_gradients(model: PreTrainedModel, changes: ArmHooks, clip_norm: float) -> HeadGradients:
     """Return the callback that rewrites and measures the gradients of the heads of a model."""
     projections = {
-        live.site: [getattr(live.attention, name).weight for name in live.inputs[:3]]  # none of relative positions
+        live.site: [projection.get_parameter("weight") for projection in live.query_key_value]
         for live in find_sites(model)
     }
     rewrite = changes.rewriter and changes.rewriter(projections)
