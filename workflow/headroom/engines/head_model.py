@@ -14,7 +14,7 @@ from headroom.core.heads import Head, Site, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.engine import Given
 from headroom.engines.gates import Gates, Replacements
-from headroom.engines.maps import MapBatch, MapObserver, Spans, pad_spans
+from headroom.engines.maps import MapBatch, MapObserver, Positions, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.reusable import PartlyRead, Reusable
 from headroom.engines.sites import AttentionSite, site_names
@@ -68,12 +68,12 @@ class HeadModel(ABC, Generic[Given]):
         """Return the logits: (B, T, V) teacher-forced, or (B, classes)."""
 
     @abstractmethod
-    def real(self, batch: Given) -> Mapping[str, tuple[Tensor, Tensor]]:
-        """Return by kind of site which query (B, T) and which key positions (B, S) of a batch are not padding."""
+    def real(self, batch: Given) -> Positions:
+        """Return which positions of a batch are not padding."""
 
     @abstractmethod
-    def ordinary(self, batch: Given) -> Mapping[str, tuple[Tensor, Tensor]]:
-        """Return which positions count as `real` does, without pieces with a special meaning (CLS, SEP, end mark)."""
+    def ordinary(self, batch: Given) -> Positions:
+        """Return which positions are neither padding nor pieces with a special meaning (CLS, SEP, end mark)."""
 
     @abstractmethod
     def sentence_batches(self, sentences: Sequence[str], size: int) -> list[Given]:

@@ -11,6 +11,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.sites import AttentionSite
 
+Positions = Mapping[str, tuple[Tensor, Tensor]]
+"""By kind of site, which query (B, T) and which key positions (B, S) of a batch count, e.g. all but padding."""
+
 MapObserver = Callable[[Site, Tensor], None]
 """Called with a site and its attention weights, shape (B, H, T, S): rows are queries and sum to one."""
 
@@ -40,10 +43,8 @@ class MapBatch:
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
-        ordinary: By kind of site, which query (B, T) and which key positions (B, S) count: neither padding nor a piece
-            with a special meaning (end of sentence, begin mark, CLS, SEP).
-        real: By kind of site, which query (B, T) and which key positions (B, S) are not padding; only these are part of
-            an example, and all of them affect the output.
+        ordinary: Neither padding nor a piece with a special meaning (end of sentence, begin mark, CLS, SEP).
+        real: Not padding; only these are part of an example, and all of them affect the output.
         batch_first: Whether projections of the model return (B, T, ...) rather than (T, B, ...).
         pieces: The encoder's input as indices of the vocabulary, (B, T).
         spans: Start and end of each of these pieces in the plain text, in characters from 0, (B, T, 2), -1 for
@@ -52,8 +53,8 @@ class MapBatch:
     """
 
     positions: list[int]
-    ordinary: Mapping[str, tuple[Tensor, Tensor]]
-    real: Mapping[str, tuple[Tensor, Tensor]]
+    ordinary: Positions
+    real: Positions
     batch_first: bool
     pieces: Tensor
     spans: Tensor | None

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -19,11 +19,15 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.core.progress import Timer, clock
+from headroom.engines.maps import Positions
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
+from headroom.settings.arms import Arm
 from headroom.settings.models import FineTuningSettings, TrainingSettings
 
 Notify = Callable[["Progress"], None]
+
+Settings = TypeVar("Settings", TrainingSettings, FineTuningSettings)
 
 _OURS = re.compile(
     r"epoch\d+(\.\d+)?(\.pt|\.json)?|state\d+\.pt|states|fingerprint|\.(epoch\d+|state\d+|fingerprint)\..*"
@@ -31,22 +35,25 @@ _OURS = re.compile(
 """Files of trainings in their working directories, including temporary files of killed trainings."""
 
 
-class Training(ABC):
+@dataclass(frozen=True, kw_only=True)
+class Training(ABC, Generic[Settings]):
     """The training of one run by an engine. It is pickled for parallel processes.
 
     Attributes:
-        training: Settings with the number of `epochs` and the `early_checkpoints`.
+        training: The settings of the training.
+        arm: The arm.
         seed: Seed of initial weights, data order and dropout.
         device: `auto`, `cpu` or `cuda`.
         processes: Number of parallel processes that share every batch, or the batches of every update.
         unit: Unit of the speed: words or examples.
     """
 
-    training: TrainingSettings | FineTuningSettings
+    training: Settings
+    arm: Arm
     seed: int
     device: str
-    processes: int
-    unit: str
+    processes: int = 1
+    unit: ClassVar[str]
 
     @property
     def first(self) -> int:
@@ -276,10 +283,6 @@ def epoch_rows(records: Iterable[EpochRecord], leading: Mapping[str, Any], signa
     ]
 
 
-RealPositions = Mapping[str, tuple[Tensor, Tensor]]
-"""By kind of site, which query (B, T) and which key positions (B, S) of a batch are not padding."""
-
-
 Result = TypeVar("Result")
 
 
@@ -287,7 +290,7 @@ class Regulariser(Protocol):
     """Acts on the heads of a model while it computes the loss of a batch in training."""
 
     def __call__(
-        self, forward: Callable[[], Result], real: RealPositions, *, update: int, batch: int, part: int = 0
+        self, forward: Callable[[], Result], real: Positions, *, update: int, batch: int, part: int = 0
     ) -> tuple[Result, Tensor | float]:
         """Run the forward pass of one batch.
 

@@ -18,10 +18,11 @@ from headroom.engines.fairseq.optimizer import FusedAdam
 from headroom.engines.fairseq.sites import attention_maps, find_site, find_sites
 from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, HeadroomTranslationTask, shape_model
 from headroom.engines.fairseq.training import TranslationTraining
+from headroom.engines.maps import Positions
 from headroom.engines.repulsion.particles import GradientRewriter
 from headroom.engines.repulsion.regularisers import regulariser
 from headroom.engines.sites import Projections, gradient_norm
-from headroom.engines.training import RealPositions, Regulariser
+from headroom.engines.training import Regulariser
 from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm
 
 from fairseq.criterions import register_criterion  # isort: skip
@@ -88,7 +89,7 @@ class RegularisedCrossEntropy(ChunkedCrossEntropy):
             self._regulariser = regulariser(self._arm, sites, attention_maps, seed=self._seed, batch_first=False)
         return self._regulariser
 
-    def _real(self, sample: Sample) -> RealPositions:
+    def _real(self, sample: Sample) -> Positions:
         source = sample["net_input"]["src_tokens"].ne(self.padding_idx)  # (B, S)
         target = sample["target"].ne(self.padding_idx)  # (B, T)
         return {"E": (source, source), "A": (target, source), "D": (target, target)}

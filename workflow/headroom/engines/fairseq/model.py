@@ -31,7 +31,7 @@ from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch
-from headroom.engines.maps import MapObserver, Spans
+from headroom.engines.maps import MapObserver, Positions, Spans
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 from headroom.settings.answers import DecodingSettings
@@ -143,14 +143,12 @@ class TranslationModel(HeadModel[ParallelBatch]):
         """Return the teacher-forced logits of a batch with references, (B, T, V)."""
         return self.model(batch.source, batch.lengths, batch.previous)[0]
 
-    def real(self, batch: ParallelBatch) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return which query (B, T) and which key positions (B, S) are not padding, by the kinds of site that run."""
+    def real(self, batch: ParallelBatch) -> Positions:
+        """Return which positions are not padding, by the kinds of site that run."""
         return self.by_kind(batch, lambda pieces, dictionary: pieces.ne(dictionary.pad()))
 
-    def by_kind(
-        self, batch: ParallelBatch, counts: Callable[[Tensor, Dictionary], Tensor]
-    ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run.
+    def by_kind(self, batch: ParallelBatch, counts: Callable[[Tensor, Dictionary], Tensor]) -> Positions:
+        """Return the positions that count, by the kinds of site that run.
 
         Args:
             batch: Without references only the encoder runs.
@@ -163,7 +161,7 @@ class TranslationModel(HeadModel[ParallelBatch]):
             kinds |= {"A": (target, source), "D": (target, target)}
         return kinds
 
-    def ordinary(self, batch: ParallelBatch) -> dict[str, tuple[Tensor, Tensor]]:
+    def ordinary(self, batch: ParallelBatch) -> Positions:
         """Return which positions are neither padding nor the end mark, by the kinds of site that run."""
         return self.by_kind(batch, lambda pieces, marks: pieces.ne(marks.pad()) & pieces.ne(marks.eos()))
 

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.fairseq import library as _engine  # noqa: F401 (imports fairseq quietly)
 from headroom.engines.fairseq import optimizer as _optimizer  # noqa: F401 (registers the learning rate's schedule)
-from headroom.engines.fairseq.loss import quicken
+from headroom.engines.fairseq.library import TransformerModel
+from headroom.engines.fairseq.loss import Losses, Sample, quicken
 from headroom.engines.fairseq.sites import find_sites, open_sites
 from headroom.engines.processes import own_seed, process_count, this_process
 from headroom.engines.removal import remove_heads
@@ -24,11 +24,15 @@ from headroom.settings.models import ModelSettings, TrainingSettings
 
 from fairseq import metrics, options, tasks, utils  # isort: skip
 from fairseq.dataclass import ChoiceEnum  # isort: skip
+from fairseq.dataclass.configs import FairseqConfig  # isort: skip
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
-from fairseq.optim import AMPOptimizer  # isort: skip
+from fairseq.models.transformer import TransformerConfig  # isort: skip
+from fairseq.optim import AMPOptimizer, FairseqOptimizer  # isort: skip
 from fairseq.tasks import register_task  # isort: skip
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
+
+Criterion = Callable[[TransformerModel, Sample], Losses]
 
 PLAIN_NORM = "plain_head_gnorm"
 """Name under which an optimizer that rewrites the gradients of heads logs their original norm."""
@@ -81,7 +85,7 @@ def fairseq_arguments(
     return [str(data), *named, *(f"--{name}" for name in switches), *arm]
 
 
-def _model_flags(model: ModelSettings) -> dict[str, Any]:
+def _model_flags(model: ModelSettings) -> dict[str, object]:
     both_sides = {
         "attention-heads": model.heads,
         "embed-dim": model.width,
@@ -100,7 +104,7 @@ def _model_flags(model: ModelSettings) -> dict[str, Any]:
     }
 
 
-def _training_flags(training: TrainingSettings) -> dict[str, Any]:
+def _training_flags(training: TrainingSettings) -> dict[str, object]:
     annealed = {
         "lr-scheduler": "annealed_inverse_sqrt",
         "annealed-share": training.annealed_share,
@@ -147,38 +151,37 @@ class HeadroomTranslationTask(TranslationTask):
 
     update, batch = -1, -1
 
-    def build_model(self, cfg: Any, from_checkpoint: bool = False) -> nn.Module:
+    def build_model(self, cfg: TransformerConfig, from_checkpoint: bool = False) -> TransformerModel:
         """Build the model and open its sites.
 
         Raises:
             HeadroomError: If a site fuses its projections, so that its heads have no rows of their own.
         """
-        model: nn.Module = super().build_model(cfg, from_checkpoint)
+        model: TransformerModel = super().build_model(cfg, from_checkpoint)
         open_sites(model)
         quicken(model)
         return model
 
     def train_step(
         self,
-        sample: Any,
-        model: Any,
-        criterion: Any,
-        optimizer: Any,
+        sample: Sample,
+        model: TransformerModel,
+        criterion: Criterion,
+        optimizer: FairseqOptimizer,
         update_num: int,
-        ignore_grad: bool = False,
-    ) -> Any:
+        **more: bool,
+    ) -> Losses:
         """Run forward and backward of one batch; see fairseq's task."""
         self.batch = self.batch + process_count() if update_num == self.update else this_process()
         self.update = update_num
-        return super().train_step(
-            sample, model, self._in_precision(model, criterion), optimizer, update_num, ignore_grad
-        )
+        within = self._in_precision(model, criterion)
+        return super().train_step(sample, model, within, optimizer, update_num, **more)
 
-    def valid_step(self, sample: Any, model: Any, criterion: Any) -> Any:
+    def valid_step(self, sample: Sample, model: TransformerModel, criterion: Criterion) -> Losses:
         """Compute the loss of one batch; see fairseq's task."""
         return super().valid_step(sample, model, self._in_precision(model, criterion))
 
-    def optimizer_step(self, optimizer: Any, model: Any, update_num: int) -> None:
+    def optimizer_step(self, optimizer: FairseqOptimizer, model: TransformerModel, update_num: int) -> None:
         """Update the weights; see fairseq's task."""
         if isinstance(optimizer, AMPOptimizer):
             optimizer.scaler.step(optimizer.optimizer)  # the object whose gradients were unscaled
@@ -186,25 +189,25 @@ class HeadroomTranslationTask(TranslationTask):
         else:
             super().optimizer_step(optimizer, model, update_num)
 
-    def _in_precision(self, model: nn.Module, criterion: Any) -> Callable[[Any, Any], Any]:
+    def _in_precision(self, model: TransformerModel, criterion: Criterion) -> Criterion:
         if str(self.cfg.precision) != "bfloat16":
             return criterion
         device = next(model.parameters()).device.type
 
-        def compute(model: Any, sample: Any) -> Any:
+        def compute(model: TransformerModel, sample: Sample) -> Losses:
             with torch.autocast(device, dtype=torch.bfloat16):
                 return criterion(model, sample)
 
         return compute
 
 
-def configuration(arguments: list[str]) -> Any:
+def configuration(arguments: list[str]) -> FairseqConfig:
     """Return fairseq's configuration for a command line."""
     parser = options.get_training_parser()
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, input_args=arguments))
 
 
-def build_trainer(cfg: Any, profile: str = "", weights: Mapping[str, Tensor] | None = None) -> Trainer:
+def build_trainer(cfg: FairseqConfig, profile: str = "", weights: Mapping[str, Tensor] | None = None) -> Trainer:
     """Return fairseq's Trainer with task, model and criterion, seeded as in `fairseq-train`.
 
     The heads of a profile are sliced out before training; HeadroomError if the model has no such head.
@@ -244,6 +247,6 @@ class _Trainer(Trainer):
         return norm
 
 
-def _slice(model: Any, profile: str) -> None:
+def _slice(model: TransformerModel, profile: str) -> None:
     sites = find_sites(model)
     remove_heads(sites, parse_profile(profile, site_names(sites)))

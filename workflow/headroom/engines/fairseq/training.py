@@ -52,14 +52,12 @@ _NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslationTraining(Training):
+class TranslationTraining(Training[TrainingSettings]):
     """The training of one translation model.
 
     Attributes:
         data: The output directory of the stage vocabulary.
         model: The model's shape, which the arm may change.
-        training: The settings of the training.
-        arm: The arm.
         arm_arguments: The fairseq arguments of an arm, given the seed; its module registers their classes.
         removed: The names of the removed heads.
         rewound: The checkpoint of the full model after its first epoch, as initial weights; None for new weights.
@@ -67,12 +65,7 @@ class TranslationTraining(Training):
 
     data: Path
     model: ModelSettings
-    training: TrainingSettings
-    arm: Arm
     arm_arguments: Callable[[Arm, int], list[str]]
-    seed: int
-    device: str
-    processes: int = 1
     removed: str = ""
     rewound: Path | None = None
 

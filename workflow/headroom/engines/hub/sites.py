@@ -17,7 +17,7 @@ from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.engines.hub.self_attentive import HopAttention
-from headroom.engines.maps import MapObserver, hook_sites
+from headroom.engines.maps import MapObserver, Positions, hook_sites
 from headroom.engines.sites import AttentionSite
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
@@ -57,12 +57,10 @@ def find_accepted_inputs(model: PreTrainedModel, names: Iterable[str]) -> list[s
     return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
 
 
-def real_positions(model: nn.Module, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return the query and key positions that are not padding, by kind of site.
+def real_positions(model: nn.Module, mask: Tensor) -> Positions:
+    """Return the positions that are not padding by the attention mask, (B, T).
 
-    Args:
-        model: The model; the attribute `single_query` marks models with one query per example.
-        mask: The attention mask, (B, T).
+    The attribute `single_query` marks models with one query per example.
     """
     keys = mask.bool()
     return {"E": (keys.new_ones(len(keys), 1) if getattr(model, "single_query", False) else keys, keys)}

@@ -14,11 +14,11 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.gates import Gates
-from headroom.engines.maps import MapObserver, has_values, shown_values
+from headroom.engines.maps import MapObserver, Positions, has_values, shown_values
 from headroom.engines.processes import own_seed
 from headroom.engines.repulsion.similarity import cosines_at, kernels_at, map_products
 from headroom.engines.sites import AttentionSite
-from headroom.engines.training import RealPositions, Regulariser, Result
+from headroom.engines.training import Regulariser, Result
 from headroom.settings.arms import (
     DisagreementPositionArm,
     DisagreementSubspaceArm,
@@ -73,14 +73,14 @@ class Penalty:
     maps: Maps
     batch_first: bool
 
-    def __call__(self, forward: Callable[[], Result], real: RealPositions, **_: int) -> tuple[Result, Tensor]:
+    def __call__(self, forward: Callable[[], Result], real: Positions, **_: int) -> tuple[Result, Tensor]:
         """Run the forward pass and return the term with it; see `Regulariser`."""
         terms: list[Tensor] = []
         with self._watching(real, terms):
             result = forward()
         return result, self.arm.weight * torch.stack(terms).mean()
 
-    def _watching(self, real: RealPositions, terms: list[Tensor]) -> AbstractContextManager[None]:
+    def _watching(self, real: Positions, terms: list[Tensor]) -> AbstractContextManager[None]:
         """Collect the term of every site within a block: a mean over real positions."""
         if isinstance(self.arm, DisagreementPositionArm):
 
@@ -115,7 +115,7 @@ class HeadDropping:
     seed: int
 
     def __call__(
-        self, forward: Callable[[], Result], real: RealPositions, *, update: int, batch: int, part: int = 0
+        self, forward: Callable[[], Result], real: Positions, *, update: int, batch: int, part: int = 0
     ) -> tuple[Result, float]:
         """Run the forward pass without some heads; see `Regulariser`."""
         seed = (self.seed * 1_000_003 + update) * 1_009 + batch

@@ -62,7 +62,6 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
         HeadroomError: If the vocabulary is smaller than the set of characters of the text.
     """
     pieces = learn_wordpieces(sentences, settings.vocabulary)
-    tokenizer = BertTokenizer(vocab=pieces, model_max_length=POSITIONS)
     config = BertConfig(
         vocab_size=len(pieces),
         hidden_size=settings.width,
@@ -72,10 +71,9 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
         hidden_dropout_prob=settings.dropout,
         attention_probs_dropout_prob=settings.dropout,
         max_position_embeddings=POSITIONS,
-        pad_token_id=tokenizer.pad_token_id,
         architectures=["BertForSequenceClassification"],
     )
-    return StartingPoint(with_labels(config, labels), tokenizer, None)
+    return _start_anew(config, pieces, labels)
 
 
 def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
@@ -195,6 +193,13 @@ def self_attentive_start(
         penalty=settings.penalty,
         architectures=["SelfAttentiveForSequenceClassification"],
     )
+    return _start_anew(config, pieces, labels)
+
+
+def _start_anew(
+    config: BertConfig | SelfAttentiveConfig, pieces: dict[str, int], labels: Sequence[str]
+) -> StartingPoint:
+    """Return a model with new weights that reads pieces."""
     tokenizer = BertTokenizer(vocab=pieces, model_max_length=config.max_position_embeddings)
     config.pad_token_id = tokenizer.pad_token_id
     return StartingPoint(with_labels(config, labels), tokenizer, None)

@@ -36,7 +36,7 @@ from headroom.engines.hub.sites import (
     real_positions,
 )
 from headroom.engines.hub.verification import check_interventions
-from headroom.engines.maps import MapObserver, Spans
+from headroom.engines.maps import MapObserver, Positions, Spans
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
@@ -167,12 +167,12 @@ class ClassificationModel(HeadModel[LabelledBatch]):
         nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
         return nats, torch.ones_like(batch.labels)
 
-    def real(self, batch: LabelledBatch) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return which query (B, T) and which key positions (B, S) are not padding, by the kind of site, E."""
+    def real(self, batch: LabelledBatch) -> Positions:
+        """Return which positions are not padding."""
         return real_positions(self.model, batch.mask)
 
-    def ordinary(self, batch: LabelledBatch) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return which positions are neither padding nor separators, (B, T) twice, by the kind of site, E."""
+    def ordinary(self, batch: LabelledBatch) -> Positions:
+        """Return which positions are neither padding nor separators."""
         ordinary = ~torch.isin(batch.pieces, self._special.to(batch.pieces.device))
         return {"E": (ordinary, ordinary)}
 

@@ -34,25 +34,18 @@ _SETS = ("train", "choose", "check")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuning(Training):
+class FineTuning(Training[FineTuningSettings]):
     """The fine-tuning of one classifier.
 
     Attributes:
         corpus: The directory of the labelled corpus.
         encoder: The output directory of the stage encoder.
-        training: The settings of the training.
-        arm: The arm.
         changes_of: The changes of an arm, given the seed.
     """
 
     corpus: Path
     encoder: Path
-    training: FineTuningSettings
-    arm: Arm
     changes_of: Callable[[Arm, int], ArmHooks]
-    seed: int
-    device: str
-    processes: int = 1
 
     unit = "examples"
 
