@@ -9,16 +9,23 @@ from typing import Any, NoReturn
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.engines.processes import process_count, this_process
-from headroom.settings.arms import Arm, SposArm
+from headroom.engines.training import Training
+from headroom.settings.arms import Arm, BaselineArm, SposArm
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 
 NOISY = SposArm(beta=100.0)
 """With noise about as large as the gradients."""
 
-TRAINING = TrainingSettings(
-    max_tokens=40, update_frequency=4, learning_rate=0.01, warmup_updates=5, clip_norm=1.0, weight_decay=0.01
-)
 EARLY = (0.5,)
+TRAINING = TrainingSettings(
+    max_tokens=40,
+    update_frequency=4,
+    learning_rate=0.01,
+    warmup_updates=5,
+    clip_norm=1.0,
+    weight_decay=0.01,
+    early_checkpoints=EARLY,
+)
 FINE_TUNING = FineTuningSettings(
     epochs=2, early_checkpoints=EARLY, learning_rate=0.003, batch_size=8, max_length=12, clip_norm=0.5
 )
@@ -40,23 +47,29 @@ class Translation:
     def dropping(self) -> "Translation":
         return replace(self, dropout=0.2)
 
-    def arguments(self, arm: list[str], processes: int = 1) -> list[str]:
-        from headroom.engines.fairseq.trainer import fairseq_arguments
+    def training(self, arm: Arm, processes: int, seed: int = 1) -> Training:
+        from headroom.engines.fairseq.arms import arm_arguments
+        from headroom.engines.fairseq.training import TranslationTraining
 
         drop = {"dropout": self.dropout, "attention_dropout": self.dropout / 2}
-        model = ModelSettings(encoder_layers=2, decoder_layers=2, heads=2, width=16, feed_forward=16, **drop)
-        return fairseq_arguments(
-            data=self.data, model=model, training=TRAINING, seed=1, device="cpu", arm=arm, processes=processes
+        return TranslationTraining(
+            data=self.data,
+            model=ModelSettings(encoder_layers=2, decoder_layers=2, heads=2, width=16, feed_forward=16, **drop),
+            training=TRAINING,
+            arm=arm,
+            arm_arguments=lambda arm, _: arm_arguments(arm, seed),
+            seed=1,
+            device="cpu",
+            processes=processes,
+            removed=self.profile,
         )
+
+    def arguments(self, processes: int = 1) -> list[str]:
+        return self.training(BaselineArm(), processes).arguments
 
     def run(self, work: Path, *, arm: Arm, seed: int = 1, notify: Any = lambda _: None, stop: bool = False) -> None:
         """Train one model, as one of so many processes as there are; `stop` after the first epoch."""
-        from headroom.engines.fairseq import training
-        from headroom.engines.fairseq.arms import arm_arguments
-
-        arguments = self.arguments(arm_arguments(arm, seed), process_count())
-        epochs = 1 if stop else 2
-        training.train(arguments=arguments, epochs=epochs, work=work, notify=notify, profile=self.profile, early=EARLY)
+        self.training(arm, process_count(), seed).train(epochs=1 if stop else 2, work=work, notify=notify)
         if stop:
             raise StoppedError
 

@@ -25,7 +25,8 @@ class Batch:
 class GameModel(HeadModel):
     """Sites with heads of one feature, whose z is 1: behind the gates it is the gate."""
 
-    logits = real = maps_shown = trainable = save = None  # a game has nothing but losses
+    # a game has nothing but losses
+    logits = real = ordinary = maps_shown = spans = sentence_batches = frequencies = trainable = save = None
 
     def __init__(self, game: Game, *, heads: tuple[int, ...] = (2, 2), removed: Collection[Head] = ()) -> None:
         """Play a game with this number of heads in each encoder layer; `removed` are not there, their gates are 0."""

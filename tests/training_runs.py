@@ -10,7 +10,8 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier import records
 from headroom.engines.hub.classifier import training as fine_tuning
 from headroom.engines.hub.classifier.trainer import Task
-from headroom.engines.training import EpochRecord, Progress
+from headroom.engines.training import EpochRecord, Progress, Training, read_records
+from headroom.settings.arms import BaselineArm
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import examples
@@ -52,20 +53,25 @@ class Translation:
 
     data: Path
 
-    def arguments(
-        self, *, seed: int = 1, model: ModelSettings = SHAPE, device: str = "cpu", **changes: Any
-    ) -> list[str]:
-        from headroom.engines.fairseq.trainer import fairseq_arguments
+    def training(self, *, seed: int = 1, model: ModelSettings = SHAPE, device: str = "cpu", **changes: Any) -> Training:
+        from headroom.engines.fairseq.training import TranslationTraining
 
-        settings = TrainingSettings(**{**TRAINING.model_dump(), **changes})
-        arm = ["--optimizer", "adam"]
-        return fairseq_arguments(data=self.data, model=model, training=settings, seed=seed, device=device, arm=arm)
+        return TranslationTraining(
+            data=self.data,
+            model=model,
+            training=TrainingSettings(**{**TRAINING.model_dump(), **changes}),
+            arm=BaselineArm(),
+            arm_arguments=lambda *_: ["--optimizer", "adam"],
+            seed=seed,
+            device=device,
+        )
+
+    def arguments(self, **changes: Any) -> list[str]:
+        return self.training(**changes).arguments
 
     def run(self, work: Path, *, until: int = 3, notify: Notify = lambda _: None, **changes: Any) -> list[EpochRecord]:
-        from headroom.engines.fairseq import training
-
-        early = changes.get("early_checkpoints", ())
-        return training.train(arguments=self.arguments(**changes), epochs=until, work=work, notify=notify, early=early)
+        self.training(**changes).train(epochs=until, work=work, notify=notify)
+        return read_records(work, until)
 
     def weights(self, work: Path, epoch: float = 3) -> dict[str, torch.Tensor]:
         from headroom.engines.fairseq.checkpoint import load_state

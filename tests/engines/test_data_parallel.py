@@ -173,12 +173,12 @@ def test_progress_is_reported_once(two):
 class TestTranslation:
     def test_the_last_update_of_an_epoch_has_batches_for_some_only(self, translation):
         """Three batches for two processes with two each: the case in which fairseq would forget one."""
-        trainer = build_trainer(configuration(translation.arguments(["--optimizer", "adam"])))
+        trainer = build_trainer(configuration(translation.arguments()))
         assert len(trainer.get_train_iterator(epoch=1)) % 4 == 3
 
     def test_every_process_draws_dropout_of_its_own(self, translation, monkeypatch):
         """With the same draws in all of them, as in fairseq, parts of an update would share their masks."""
-        trainer = build_trainer(configuration(translation.dropping.arguments(["--optimizer", "adam"])))
+        trainer = build_trainer(configuration(translation.dropping.arguments()))
         drawn = []
         for process in (0, 1, 2):
             monkeypatch.setattr(trainers, "this_process", lambda number=process: number)
@@ -192,7 +192,7 @@ class TestTranslation:
     def test_an_update_that_cannot_be_shared_is_refused(self, translation, processes):
         message = rf"update_frequency: {processes} processes cannot share 4 batches; make "
         with pytest.raises(HeadroomError, match=message):
-            translation.arguments([], processes)
+            translation.arguments(processes)
 
 
 class TestClassification:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -88,40 +88,31 @@ class ParallelBatch(Batch):
 
 
 def cut(
-    sources: Mapping[int, Tensor],
-    targets: Mapping[int, Tensor],
+    sources: Sequence[Tensor],
+    targets: Sequence[Tensor],
     *,
     sentences: int,
     dictionary: Dictionary,
     device: torch.device,
-) -> list[ParallelBatch]:
-    """Return sentences, pieces by position in the set, in batches of similar lengths; `targets` may be empty.
+) -> Iterator[ParallelBatch]:
+    """Yield sentences, given as their pieces, in batches of similar lengths; `targets` may be empty.
 
     Of the dictionary only the indices of padding and end mark are used, which both languages share.
     """
-    order = sorted(
-        sources, key=lambda position: (len(sources[position]), len(targets[position]) if targets else 0, position)
-    )
-    chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
-    return [_pad_batch(chunk, sources, targets, dictionary, device) for chunk in chunks]
-
-
-def _pad_batch(
-    positions: list[int],
-    sources: Mapping[int, Tensor],
-    targets: Mapping[int, Tensor],
-    dictionary: Dictionary,
-    device: torch.device,
-) -> ParallelBatch:
     from headroom.engines.fairseq.library import collate_tokens
 
     pad, end = dictionary.pad(), dictionary.eos()
-    rows = [sources[position] for position in positions]
-    source = collate_tokens(rows, pad, left_pad=True).to(device)
-    lengths = torch.tensor([len(row) for row in rows], device=device)
-    if not targets:
-        return ParallelBatch(positions, source, lengths, None, None)
-    references = [targets[position] for position in positions]
-    target = collate_tokens(references, pad, left_pad=False).to(device)
-    previous = collate_tokens(references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True).to(device)
-    return ParallelBatch(positions, source, lengths, previous, target)
+    order = sorted(
+        range(len(sources)), key=lambda place: (len(sources[place]), len(targets[place]) if targets else 0, place)
+    )
+    for start in range(0, len(order), sentences):
+        positions = order[start : start + sentences]
+        rows = [sources[position] for position in positions]
+        source = collate_tokens(rows, pad, left_pad=True).to(device)
+        lengths = torch.tensor([len(row) for row in rows], device=device)
+        target = previous = None
+        if targets:
+            rows = [targets[position] for position in positions]
+            target = collate_tokens(rows, pad).to(device)
+            previous = collate_tokens(rows, pad, eos_idx=end, move_eos_to_beginning=True).to(device)
+        yield ParallelBatch(positions, source, lengths, previous, target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -122,9 +122,8 @@ class TranslationModel(HeadModel[ParallelBatch]):
         self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int
     ) -> list[ParallelBatch]:
         """Return sentences, with or without references, in batches of similar length and limited size."""
-        numbered = dict(enumerate(map(self.source.numbers, sources)))
-        references = dict(enumerate(map(self.target.numbers, targets or [])))
-        return self._cut(numbered, references, sentences)
+        pieces = [self.source.numbers(text) for text in sources], [self.target.numbers(text) for text in targets or ()]
+        return list(cut(*pieces, sentences=sentences, dictionary=self.source.dictionary, device=self.device))
 
     def losses(self, batch: ParallelBatch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
@@ -277,6 +276,3 @@ class TranslationModel(HeadModel[ParallelBatch]):
                 live.attention.set_beam_size(1)  # the generator sets its beam size in every site
         end = self.target.dictionary.eos()
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
-
-    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[ParallelBatch]:
-        return cut(sources, targets, sentences=sentences, dictionary=self.source.dictionary, device=self.device)

@@ -17,6 +17,7 @@ from headroom.core.files import atomic_path, sha256
 from headroom.core.table import signature
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.fairseq.library import VERSION
+from headroom.engines.fairseq.loss import Sample
 from headroom.engines.fairseq.optimizer import AnnealedInverseSqrt
 from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import (
@@ -36,14 +37,14 @@ from headroom.engines.training import (
     Training,
     early_due,
     in_signature,
-    read_records,
     write_record,
 )
 from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 from fairseq import checkpoint_utils, metrics, utils  # isort: skip
-from fairseq.data import iterators  # isort: skip
+from fairseq.data.iterators import EpochBatchIterator, GroupedIterator  # isort: skip
+from fairseq.logging.meters import MetersDict  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
 
 logger = logging.getLogger(__name__)
@@ -118,78 +119,75 @@ class TranslationTraining(Training[TrainingSettings]):
         return signature(seed=self.seed, arm=arm, max_tokens=tokens, **own, torch=torch.__version__)
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
-        """Train up to an epoch."""
-        train(
-            arguments=self.arguments,
-            epochs=epochs,
-            work=work,
-            notify=notify,
-            profile=self.removed,
-            rewound=self.rewound,
-            early=self.early,
-        )
+        """Train up to an epoch, resuming from the newest complete state in `work`.
+
+        With `rewound`, training starts from its weights at epoch 2: with the number of updates, the learning rate and
+        the order of batches after epoch 1, and new moments of Adam.
+
+        After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that
+        is needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
+        rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the
+        number of updates and restores the data order. Inside the first epoch `work` gets the models of the shares
+        `early` of it, as `epoch<share>.pt`. Of parallel processes (`headroom.engines.processes`) the first one writes.
+
+        Raises:
+            HeadroomError: If the GPU's memory is too small, or gradients are not finite.
+        """
+        work.mkdir(parents=True, exist_ok=True)
+        cfg = configuration(self.arguments)
+        cfg.distributed_training.distributed_rank = this_process()
+        start = load_state(self.rewound) if self.rewound else None
+        trainer = build_trainer(cfg, self.removed, start and start["model"])
+        last = last_whole_epoch(work, self.first, self.early)
+        if last:
+            logger.info("resuming after epoch %d", last)
+        cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
+        cfg.checkpoint.save_dir = str(work)
+        cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
+        _, iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
+        if start and not last:
+            trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
+            iterator = trainer.get_train_iterator(self.first, load_dataset=False)
+        if isinstance(trainer.lr_scheduler, AnnealedInverseSqrt):  # all epochs have as many batches: sorted by length
+            updates = math.ceil(len(iterator) / cfg.optimization.update_freq[0])
+            trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
+        for epoch in range(max(last + 1, self.first), epochs + 1):
+            save = partial(self._save_early, trainer, iterator, work)
+            record = _train_epoch(trainer, iterator, epoch, epochs, notify, save, self.early if epoch == 1 else ())
+            check_replicas(trainer.model.parameters())
+            if this_process() == 0:
+                self._save_epoch(trainer, iterator, record, work)
+            trainer.lr_step(epoch, record.valid_loss)
+            iterator = trainer.get_train_iterator(iterator.next_epoch_idx, load_dataset=False)
+        wait_for_all()
 
     def files(self, epoch: float) -> Sequence[str]:
         """Return the file of the model of an epoch, or of a share of the first one."""
         return [f"epoch{epoch:g}.pt"]
 
+    def _save_epoch(self, trainer: Trainer, iterator: EpochBatchIterator, record: EpochRecord, work: Path) -> None:
+        write_record(record, work)
+        trainer.consolidate_optimizer()
+        extra_state = {"train_iterator": iterator.state_dict(), "val_loss": record.valid_loss}
+        with atomic_path(work / f"state{record.epoch}.pt") as temporary:
+            trainer.save_checkpoint(str(temporary), extra_state)
+            self._save_model(load_state(temporary), record.epoch, work)
+        (work / f"state{record.epoch - 2}.pt").unlink(missing_ok=True)
 
-def train(
-    *,
-    arguments: list[str],
-    epochs: int,
-    work: Path,
-    notify: Notify,
-    profile: str = "",
-    rewound: Path | None = None,
-    early: Sequence[float] = (),
-) -> list[EpochRecord]:
-    """Train a model without the heads of `profile` up to an epoch, resuming from the newest complete state in `work`.
+    def _save_early(self, trainer: Trainer, iterator: EpochBatchIterator, work: Path, share: float) -> None:
+        """Save the model after a share of the first epoch, in the first process; the training does not change."""
+        if this_process() > 0:
+            return
+        trainer.consolidate_optimizer()  # else it has no state
+        state = trainer.state_dict()
+        state["model"] = utils.move_to_cpu(state["model"])
+        state["extra_state"]["train_iterator"] = iterator.state_dict()
+        self._save_model(state, share, work)
 
-    With `rewound`, the full model's checkpoint after epoch 1, training starts from its weights at epoch 2: with the
-    number of updates, the learning rate and the order of batches after epoch 1, and new moments of Adam.
-
-    After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
-    needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
-    rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the number of
-    updates and restores the data order. Inside the first epoch `work` gets the models of the shares `early` of it, as
-    `epoch<share>.pt`. Of parallel processes (`headroom.engines.processes`) the first one writes.
-
-    Returns:
-        One record per epoch, from the first.
-
-    Raises:
-        HeadroomError: If the GPU's memory is too small, or gradients are not finite.
-    """
-    work.mkdir(parents=True, exist_ok=True)
-    cfg = configuration(arguments)
-    cfg.distributed_training.distributed_rank = this_process()
-    start = load_state(rewound) if rewound else None
-    first = 2 if start else 1
-    trainer = build_trainer(cfg, profile, start and start["model"])
-    last = last_whole_epoch(work, first, early)
-    if last:
-        logger.info("resuming after epoch %d", last)
-    cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
-    cfg.checkpoint.save_dir = str(work)
-    cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
-    _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
-    if start and not last:
-        trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
-        epoch_iterator = trainer.get_train_iterator(first, load_dataset=False)
-    if isinstance(trainer.lr_scheduler, AnnealedInverseSqrt):  # all epochs have as many batches: sorted by length
-        updates = math.ceil(len(epoch_iterator) / cfg.optimization.update_freq[0])
-        trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
-    for epoch in range(max(last + 1, first), epochs + 1):
-        save = partial(_save_early, trainer, epoch_iterator, work=work, profile=profile)
-        record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify, save, early if epoch == 1 else ())
-        check_replicas(trainer.model.parameters())
-        if this_process() == 0:
-            _save_epoch(trainer, epoch_iterator, record, work, profile)
-        trainer.lr_step(epoch, record.valid_loss)
-        epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
-    wait_for_all()
-    return read_records(work, epochs, first)
+    def _save_model(self, state: dict[str, Any], epoch: float, work: Path) -> None:
+        if self.removed:
+            state[DESCRIPTOR] = {"removed": self.removed}
+        save_model(state, work / f"epoch{epoch:g}.pt")
 
 
 def last_whole_epoch(work: Path, first: int = 1, early: Sequence[float] = ()) -> int:
@@ -207,7 +205,7 @@ def last_whole_epoch(work: Path, first: int = 1, early: Sequence[float] = ()) ->
 
 def _train_epoch(
     trainer: Trainer,
-    epoch_iterator: Any,
+    iterator: EpochBatchIterator,
     epoch: int,
     epochs: int,
     notify: Notify,
@@ -216,8 +214,8 @@ def _train_epoch(
 ) -> EpochRecord:
     """Train an epoch; `save` saves the model after the shares `early` of it, in time that is not counted."""
     frequency = trainer.cfg.optimization.update_freq
-    batches = epoch_iterator.next_epoch_itr(shuffle=True)
-    groups = iterators.GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
+    batches = iterator.next_epoch_itr(shuffle=True)
+    groups = GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
     trainer.begin_epoch(epoch)
     heads = [weight for weight in trainer.model.parameters() if find_site(weight) is not None]
     norms: list[Tensor] = []
@@ -250,7 +248,7 @@ def _train_epoch(
     )
 
 
-def _update(trainer: Trainer, samples: list[dict[str, Any]]) -> None:
+def _update(trainer: Trainer, samples: list[Sample]) -> None:
     # A process without a batch gets an empty one while others still have one. fairseq decides by the last batch
     # whether all batches of the process count, so an empty batch must be the only one.
     samples = [sample for sample in samples if sample] or samples[:1]
@@ -271,34 +269,6 @@ def _valid_loss(trainer: Trainer) -> float:
     return _nats(meters)
 
 
-def _nats(meters: Any) -> float:
+def _nats(meters: MetersDict) -> float:
     """Return the mean loss in nats: fairseq stores it in bits."""
     return float(meters["nll_loss"].avg) * math.log(2)
-
-
-def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work: Path, profile: str) -> None:
-    write_record(record, work)
-    trainer.consolidate_optimizer()
-    extra_state = {"train_iterator": epoch_iterator.state_dict(), "val_loss": record.valid_loss}
-    state = work / f"state{record.epoch}.pt"
-    with atomic_path(state) as temporary:
-        trainer.save_checkpoint(str(temporary), extra_state)
-        _save_model(load_state(temporary), record.epoch, work, profile)
-    (work / f"state{record.epoch - 2}.pt").unlink(missing_ok=True)
-
-
-def _save_early(trainer: Trainer, epoch_iterator: Any, share: float, *, work: Path, profile: str) -> None:
-    """Save the model after a share of the first epoch, in the first process; the training does not change."""
-    if this_process() > 0:
-        return
-    trainer.consolidate_optimizer()  # else it has no state
-    state = trainer.state_dict()
-    state["model"] = utils.move_to_cpu(state["model"])
-    state["extra_state"]["train_iterator"] = epoch_iterator.state_dict()
-    _save_model(state, share, work, profile)
-
-
-def _save_model(state: dict[str, Any], epoch: float, work: Path, profile: str) -> None:
-    if profile:
-        state[DESCRIPTOR] = {"removed": profile}
-    save_model(state, work / f"epoch{epoch:g}.pt")
