@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from headroom.engines.batch import Given
+
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 
     from headroom.core.interventions import Intervention
     from headroom.core.statistics import Sample
+    from headroom.engines.batch import Batch
     from headroom.engines.gates import Replacements
-    from headroom.engines.head_model import Batch, HeadModel
+    from headroom.engines.head_model import HeadModel
     from headroom.engines.maps import MapBatch
     from headroom.engines.workload import Workload
 
@@ -46,9 +49,6 @@ Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")
 
 Examples = TypeVar("Examples", bound=Sized, default=Any)
 """The examples of a set, as an engine reads them."""
-
-Given = TypeVar("Given", bound="Batch", default=Any)
-"""The batches of the models."""
 
 Answer = TypeVar("Answer", default=Any)
 """A model's answer to an example: the pieces of a translation, or the index of a class."""

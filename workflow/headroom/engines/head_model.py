@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -12,28 +12,12 @@ from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, format_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.engine import Given
+from headroom.engines.batch import Given
 from headroom.engines.gates import Gates, Replacements
 from headroom.engines.maps import MapBatch, MapObserver, Positions, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.reusable import PartlyRead, Reusable
 from headroom.engines.sites import AttentionSite, site_names
-
-
-@dataclass(frozen=True)
-class Batch(ABC):
-    """Examples padded to one length.
-
-    Attributes:
-        positions: Indices into the evaluation set, in the order of the rows.
-    """
-
-    positions: list[int]
-
-    @property
-    @abstractmethod
-    def pieces(self) -> Tensor:
-        """What the first layer reads, as indices of the vocabulary, (B, T)."""
 
 
 class HeadModel(ABC, Generic[Given]):

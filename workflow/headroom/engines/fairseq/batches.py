@@ -14,7 +14,7 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.data.pieces import Subwords
 from headroom.data.subwords import load_subwords
-from headroom.engines.head_model import Batch
+from headroom.engines.batch import Batch
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.library import Dictionary

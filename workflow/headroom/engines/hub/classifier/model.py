@@ -16,8 +16,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.data.labelled import LabelledText, read_labelled
+from headroom.engines.batch import Batch
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import Batch, HeadModel, seed_torch, take_rows
+from headroom.engines.head_model import HeadModel, seed_torch, take_rows
 from headroom.engines.hub.checkpoint import (
     build_classifier,
     load_weights,
