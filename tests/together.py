@@ -104,9 +104,8 @@ class Classification:
 
     def run(self, work: Path, *, arm: Arm, seed: int = 1, notify: Any = lambda _: None, stop: bool = False) -> None:
         """Train one classifier, as one of so many processes as there are; `stop` before the tenth update."""
-        from headroom.engines.hub.classifier import trainer, training
-        from headroom.engines.hub.classifier.arms import build_hooks
-        from toy_fine_tuning import examples
+        from headroom.engines.hub.classifier.trainer import Task
+        from toy_fine_tuning import examples, fine_tune
         from transformers import TrainerCallback
 
         class Stop(TrainerCallback):  # type: ignore[misc]
@@ -114,16 +113,9 @@ class Classification:
                 if state.global_step == 9:
                     raise StoppedError
 
-        training.fine_tune(
-            task=trainer.Task(self.encoder, examples(self.examples, 0), examples(21, 1)),
-            settings=FINE_TUNING,
-            seed=1,
-            device="cpu",
-            work=work,
-            notify=notify,
-            changes=build_hooks(arm, seed),
-            callbacks=(Stop(),) if stop else (),
-        )
+        task = Task(self.encoder, examples(self.examples, 0), examples(21, 1))
+        stops = [Stop()] if stop else []
+        fine_tune(task, FINE_TUNING, work, arm=arm, arm_seed=seed, notify=notify, callbacks=stops)
 
     def weights(self, work: Path, epoch: float = 2) -> dict[str, Any]:
         from safetensors.torch import load_file

@@ -1,12 +1,21 @@
 """A corpus that a tiny classifier learns in seconds: liking or hating, expressed by the verb only."""
 
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import torch
 from headroom.data.labelled import LabelledText, write_labelled_corpus
 from headroom.engines.hub.classifier.encoder import StartingPoint, new_encoder, write_encoder
-from headroom.settings.models import NewEncoder
+from headroom.engines.training import EpochRecord, Progress, read_records
+from headroom.settings.arms import Arm, BaselineArm
+from headroom.settings.models import FineTuningSettings, NewEncoder
+
+if TYPE_CHECKING:
+    from headroom.engines.hub.classifier.trainer import Task
+    from transformers import Trainer, TrainerCallback
 
 LABELS = ["neutral", "bad", "good"]
 SHAPE = {"layers": 2, "heads": 2, "width": 16, "feed_forward": 32, "vocabulary": 120}
@@ -40,6 +49,43 @@ def write_toy_encoder(directory: Path) -> Path:
     """Write a new encoder for the corpus and return its directory."""
     write_encoder(toy_encoder(), directory)
     return directory
+
+
+def fine_tune(
+    task: "Task",
+    settings: FineTuningSettings,
+    work: Path,
+    *,
+    arm: Arm | None = None,
+    seed: int = 1,
+    arm_seed: int = 1,
+    until: int | None = None,
+    notify: Callable[[Progress], None] = lambda _: None,
+    callbacks: Sequence["TrainerCallback"] = (),
+) -> list[EpochRecord]:
+    """Train on examples that are in no file, with further callbacks of the Trainer."""
+    from headroom.engines.hub.classifier import arms, training
+
+    def build(*given: object) -> "Trainer":
+        trainer = build_trainer(*given)
+        for callback in callbacks:
+            trainer.add_callback(callback)
+        return trainer
+
+    build_trainer, epochs = training.build_trainer, min(until or settings.epochs, settings.epochs)
+    tuning = training.FineTuning(
+        corpus=Path(),
+        encoder=task.encoder,
+        training=settings,
+        arm=arm or BaselineArm(),
+        changes_of=lambda arm, _: arms.build_hooks(arm, arm_seed),
+        seed=seed,
+        device="cpu",
+    )
+    vars(tuning)["task"] = task
+    with patch.object(training, "build_trainer", build):
+        tuning.train(epochs=epochs, work=work, notify=notify)
+    return read_records(work, epochs)
 
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:

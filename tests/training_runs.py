@@ -8,13 +8,12 @@ from typing import Any
 import torch
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier import records
-from headroom.engines.hub.classifier import training as fine_tuning
 from headroom.engines.hub.classifier.trainer import Task
 from headroom.engines.training import EpochRecord, Progress, Training, read_records
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 from safetensors.torch import load_file
-from toy_fine_tuning import examples
+from toy_fine_tuning import examples, fine_tune
 
 EPOCHS = (1, 2, 3)
 
@@ -107,15 +106,8 @@ class Classification:
         **changes: Any,
     ) -> list[EpochRecord]:
         work.mkdir(parents=True, exist_ok=True)
-        return fine_tuning.fine_tune(
-            task=Task(self.encoder, train, VALID),
-            settings=SETTINGS.model_copy(update=changes),
-            seed=seed,
-            device="cpu",
-            work=work,
-            notify=notify,
-            until=until,
-        )
+        settings = SETTINGS.model_copy(update=changes)
+        return fine_tune(Task(self.encoder, train, VALID), settings, work, seed=seed, notify=notify, until=until)
 
     def weights(self, work: Path, epoch: float = 3) -> dict[str, torch.Tensor]:
         return load_file(work / f"epoch{epoch}" / "model.safetensors")

@@ -10,7 +10,7 @@ from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from slow_repulsion import slow_update
 from toy_encoder import toy_configuration, toy_model
-from toy_fine_tuning import examples, same, write_toy_encoder
+from toy_fine_tuning import examples, fine_tune, same, write_toy_encoder
 from training_runs import KilledError, killed_at
 
 TRAIN, VALID = examples(60, 0), examples(20, 1)
@@ -24,15 +24,8 @@ def encoder(tmp_path_factory):
 
 
 def trained(encoder, work, arm, *, seed=1, notify=lambda _: None, **changes):
-    training.fine_tune(
-        task=trainer.Task(encoder, TRAIN, VALID),
-        settings=SETTINGS.model_copy(update=changes),
-        seed=seed,
-        device="cpu",
-        work=work,
-        notify=notify,
-        changes=build_hooks(arm, seed),
-    )
+    settings, task = SETTINGS.model_copy(update=changes), trainer.Task(encoder, TRAIN, VALID)
+    fine_tune(task, settings, work, arm=arm, seed=seed, arm_seed=seed, notify=notify)
     epochs = changes.get("epochs", SETTINGS.epochs)
     return load_file(work / f"epoch{epochs}" / "model.safetensors")
 

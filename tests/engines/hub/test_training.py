@@ -15,7 +15,7 @@ from headroom.engines.hub.classifier.trainer import GroupedBatches, encode, load
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_encoder import write_encoder as write_pretrained
-from toy_fine_tuning import LABELS, examples, same, write_toy_encoder
+from toy_fine_tuning import LABELS, examples, fine_tune, same, write_toy_encoder
 from training_runs import SETTINGS, TRAIN, VALID, Classification
 from transformers import TrainerCallback
 
@@ -78,15 +78,7 @@ class TestWhole:
                     rates.append(logs["learning_rate"])
 
         settings = SETTINGS.model_copy(update={"epochs": 2, "warmup_share": 0.25})
-        training.fine_tune(
-            task=trainer.Task(untrained, TRAIN, VALID),
-            settings=settings,
-            seed=1,
-            device="cpu",
-            work=tmp_path,
-            notify=lambda _: None,
-            callbacks=[Rates()],
-        )
+        fine_tune(trainer.Task(untrained, TRAIN, VALID), settings, tmp_path, callbacks=[Rates()])
         up = [0.01 * step / 4 for step in range(4)]
         down = [0.01 * (16 - step) / 12 for step in range(4, 16)]
         assert rates == pytest.approx([*up, *down])
@@ -98,15 +90,8 @@ class TestWhole:
             def on_step_end(self, *_, model=None, **__):
                 seen.append({name: weight.clone() for name, weight in sorted(model.state_dict().items())})
 
-        training.fine_tune(
-            task=trainer.Task(untrained, TRAIN, VALID),
-            settings=SETTINGS.model_copy(update={"epochs": 1, "early_checkpoints": (0.25,)}),
-            seed=1,
-            device="cpu",
-            work=tmp_path,
-            notify=lambda _: None,
-            callbacks=[Weights()],
-        )
+        settings = SETTINGS.model_copy(update={"epochs": 1, "early_checkpoints": (0.25,)})
+        fine_tune(trainer.Task(untrained, TRAIN, VALID), settings, tmp_path, callbacks=[Weights()])
         assert same(load_file(tmp_path / "epoch0.25" / "model.safetensors"), seen[len(seen) // 4 - 1])
         assert ClassificationModel.load(tmp_path / "epoch0.25", "cpu").labels == LABELS
 
@@ -143,14 +128,8 @@ class TestOtherModels:
     @pytest.mark.parametrize("family", ["roberta", "distilbert", "electra", "deberta-v3"])
     def test_they_train_on_pairs_and_can_be_loaded(self, tmp_path, family):
         source = write_pretrained(tmp_path / "source", family, labels=LABELS, head=False)
-        found = training.fine_tune(
-            task=trainer.Task(source, examples(16, 0, pairs=True), examples(9, 1, pairs=True)),
-            settings=SETTINGS.model_copy(update={"epochs": 1, "max_length": 30}),
-            seed=1,
-            device="cpu",
-            work=tmp_path,
-            notify=lambda _: None,
-        )
+        task = trainer.Task(source, examples(16, 0, pairs=True), examples(9, 1, pairs=True))
+        found = fine_tune(task, SETTINGS.model_copy(update={"epochs": 1, "max_length": 30}), tmp_path)
         model = ClassificationModel.load(tmp_path / "epoch1", "cpu")
         batch = model.batches(examples(9, 1, pairs=True), examples=9)[0]
         assert float(model.losses(batch)[0].mean()) == pytest.approx(found[0].valid_loss, rel=1e-4)

@@ -12,19 +12,19 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 
 import torch
 import transformers
-from transformers import AutoConfig, PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
+from transformers import AutoConfig, PreTrainedModel, Trainer, TrainingArguments
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.hub.classifier.records import HeadGradients, Recorder, discard_after, last_whole_epoch
-from headroom.engines.hub.classifier.trainer import NO_CHANGES, ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
+from headroom.engines.hub.classifier.trainer import ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
 from headroom.engines.hub.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
 from headroom.engines.hub.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, find_sites, writing
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.engines.sites import pick_device
-from headroom.engines.training import EpochRecord, Notify, Training, check_precision, in_signature, read_records
+from headroom.engines.training import Notify, Training, check_precision, in_signature
 from headroom.settings.arms import Arm
 from headroom.settings.models import FineTuningSettings
 
@@ -88,69 +88,40 @@ class FineTuning(Training[FineTuningSettings]):
         )
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
-        """Fine-tune up to an epoch."""
-        fine_tune(
-            task=self.task,
-            settings=self.training,
-            seed=self.seed,
-            device=self.device,
-            work=work,
-            notify=notify,
-            until=epochs,
-            changes=self.changes_of(self.arm, self.seed),
-        )
+        """Fine-tune up to an epoch, resuming from the newest complete state in `work`.
+
+        After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
+        state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
+        CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
+        Inside the first epoch the models of the shares `early` are written as `epoch<share>/`.
+        Each parallel process (`headroom.engines.processes`) has a part of every batch, and the first one writes.
+
+        Raises:
+            HeadroomError: If encoder and data are incompatible, or the loss is not finite.
+        """
+        settings, encoder, early = self.training, self.task.encoder, self.early
+        arguments = training_arguments(settings, encoder=encoder, seed=self.seed, device=self.device, work=work)
+        last, state = last_whole_epoch(work, early)
+        wait_for_all()  # all processes read the state before the first one removes files
+        if this_process() == 0:
+            discard_after(work, last)
+        if last:
+            logger.info("resuming after epoch %d", last)
+        if last < epochs:
+            changes = self.changes_of(self.arm, self.seed)
+            trainer = build_trainer(self.task, settings, arguments, changes)
+            gradients = head_gradients(trainer.model, changes, settings.clip_norm)
+            save, examples = trainer.save_model, len(self.task.train)
+            recorder = Recorder(work, examples=examples, gradients=gradients, notify=notify, early=early, save=save)
+            for callback in (gradients, recorder, StopAfter(epochs)):
+                trainer.add_callback(callback)
+            torch.manual_seed(own_seed(self.seed, this_process()))  # of dropout
+            _train(trainer, state, work)
+        wait_for_all()
 
     def files(self, epoch: float) -> Sequence[str]:
         """Return the files of the model of an epoch, or of a share of the first one."""
         return [f"epoch{epoch:g}/{name}" for name in MODEL_FILES]
-
-
-def fine_tune(
-    *,
-    task: Task,
-    settings: FineTuningSettings,
-    seed: int,
-    device: str,
-    work: Path,
-    notify: Notify,
-    until: int | None = None,
-    changes: ArmHooks = NO_CHANGES,
-    callbacks: Sequence[TrainerCallback] = (),
-) -> list[EpochRecord]:
-    """Train to the last epoch, or to an earlier one (`until`), resuming from the newest complete state in `work`.
-
-    After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
-    state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
-    CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
-    Inside the first epoch the models of the shares `early_checkpoints` are written as `epoch<share>/`.
-    Each parallel process (`headroom.engines.processes`) has a part of every batch, and the first one writes.
-
-    Returns:
-        One record per epoch, from the first.
-
-    Raises:
-        HeadroomError: If encoder and data are incompatible, or the loss is not finite.
-    """
-    arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
-    early = settings.early_checkpoints
-    last, state = last_whole_epoch(work, early)
-    wait_for_all()  # all processes read the state before the first one removes files
-    if this_process() == 0:
-        discard_after(work, last)
-    if last:
-        logger.info("resuming after epoch %d", last)
-    until = min(until or settings.epochs, settings.epochs)
-    if last < until:
-        trainer = build_trainer(task, settings, arguments, changes)
-        gradients = head_gradients(trainer.model, changes, settings.clip_norm)
-        save, examples = trainer.save_model, len(task.train)
-        recorder = Recorder(work, examples=examples, gradients=gradients, notify=notify, early=early, save=save)
-        for callback in (gradients, recorder, StopAfter(until), *callbacks):
-            trainer.add_callback(callback)
-        torch.manual_seed(own_seed(seed, this_process()))  # of dropout
-        _train(trainer, state, work)
-    wait_for_all()
-    return read_records(work, until)
 
 
 def training_arguments(
