@@ -25,6 +25,7 @@ from transformers import TrainerCallback, TrainerState, TrainingArguments
 from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
+from headroom.engines.hub.classifier.trainer import GroupingTrainer
 from headroom.engines.hub.sites import MODEL_FILES
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
@@ -104,13 +105,18 @@ class HeadGradients(TrainerCallback):
     """Rewrites the gradients of the heads before each update, if the arm does, and measures them."""
 
     def __init__(
-        self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], Tensor | None] | None, clip_norm: float
+        self,
+        model: nn.Module,
+        weights: Sequence[nn.Parameter],
+        rewrite: Callable[[int], Tensor | None] | None,
+        clip_norm: float,
     ) -> None:
-        """Store the query, key and value weights of all sites.
+        """Store a model, and the query, key and value weights of all its sites.
 
         `rewrite` rewrites their gradients, given the number of updates. `clip_norm` is the maximum norm of all
         gradients afterwards (0 does not clip); without `rewrite` the Trainer has already clipped.
         """
+        self.model = model
         self.weights = weights
         self.rewrite = rewrite
         self.clip_norm = clip_norm
@@ -120,16 +126,14 @@ class HeadGradients(TrainerCallback):
         self.plain: list[Tensor] = []
         self.ratios: list[Tensor] = []
 
-    def on_pre_optimizer_step(
-        self, args: TrainingArguments, state: TrainerState, *_: object, model: Any = None, **__: object
-    ) -> None:
+    def on_pre_optimizer_step(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         """Rewrite and clip: gradients are those of the whole update, and unscaled."""
         if self.rewrite:
             self.plain.append(gradient_norm(self.weights))
             ratio = self.rewrite(state.global_step)
             self.ratios += [] if ratio is None else [ratio]
             if self.clip_norm > 0:
-                nn.utils.clip_grad_norm_(model.parameters(), self.clip_norm)
+                nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
         self.norms.append(gradient_norm(self.weights))
 
 
@@ -137,22 +141,15 @@ class Recorder(TrainerCallback):
     """Reports progress, and converts the Trainer's output of an epoch into model, record and complete state."""
 
     def __init__(
-        self,
-        work: Path,
-        *,
-        examples: int,
-        gradients: HeadGradients,
-        notify: Notify,
-        early: Sequence[float],
-        save: Callable[[str], None],
-    ):
-        """Store what it reads and calls; `save` saves the model in a directory, after shares of the first epoch."""
+        self, trainer: GroupingTrainer, work: Path, *, gradients: HeadGradients, notify: Notify, early: Sequence[float]
+    ) -> None:
+        """Store what it reads and calls; models are kept after the shares `early` of the first epoch."""
+        self.save = trainer.save_model
+        self.examples = len(trainer.train_dataset)
         self.work = work
         self.gradients = gradients
-        self.examples = examples
         self.notify = notify
         self.early = early
-        self.save = save
 
     def on_epoch_begin(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         self.epoch = round(state.epoch or 0) + 1
@@ -191,11 +188,9 @@ class Recorder(TrainerCallback):
         speed = self.seen / seconds
         self.notify(Progress(self.epoch, self.update, self.updates, self.loss / self.seen, speed, left))
 
-    def on_epoch_end(
-        self, args: TrainingArguments, state: TrainerState, *_: object, model: Any = None, **__: object
-    ) -> None:
+    def on_epoch_end(self, args: TrainingArguments, state: TrainerState, *_: object, **__: object) -> None:
         self.seconds = time.perf_counter() - self.start
-        check_replicas(model.parameters())
+        check_replicas(self.gradients.model.parameters())
         state.log_history.clear()  # one entry per update, saved with each state
 
     def on_evaluate(

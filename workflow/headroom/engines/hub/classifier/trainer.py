@@ -218,6 +218,7 @@ class GroupingTrainer(Trainer):
     """
 
     model: PreTrainedModel
+    train_dataset: Examples
 
     def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
         super().__init__(**parts)
@@ -250,7 +251,7 @@ class GroupingTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader:
         """Return the batches of an epoch, or this process's part of each."""
-        examples: Any = self.train_dataset
+        examples: Any = self.train_dataset  # a list serves as a data set
         self._batches = GroupedBatches(
             [length(example) for example in examples],
             batch_size=self.args.train_batch_size * process_count(),

@@ -111,8 +111,7 @@ class FineTuning(Training[FineTuningSettings]):
             changes = self.changes_of(self.arm, self.seed)
             trainer = build_trainer(self.task, settings, arguments, changes)
             gradients = head_gradients(trainer.model, changes, settings.clip_norm)
-            save, examples = trainer.save_model, len(self.task.train)
-            recorder = Recorder(work, examples=examples, gradients=gradients, notify=notify, early=early, save=save)
+            recorder = Recorder(trainer, work, gradients=gradients, notify=notify, early=early)
             for callback in (gradients, recorder, StopAfter(epochs)):
                 trainer.add_callback(callback)
             torch.manual_seed(own_seed(self.seed, this_process()))  # of dropout
@@ -187,7 +186,7 @@ def head_gradients(model: PreTrainedModel, changes: ArmHooks, clip_norm: float) 
         for live in find_sites(model)
     }
     rewrite = changes.rewriter and changes.rewriter(projections)
-    return HeadGradients([weight for found in projections.values() for weight in found], rewrite, clip_norm)
+    return HeadGradients(model, [weight for found in projections.values() for weight in found], rewrite, clip_norm)
 
 
 def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
