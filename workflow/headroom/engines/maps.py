@@ -90,11 +90,6 @@ ValueObserver = Callable[[Site, Tensor], None]
 """Called with a site and its values, shape (S, B, H, d)."""
 
 
-def has_values(live: AttentionSite) -> bool:
-    """Return whether a site has heads and a value projection; the heads of some sites share their values."""
-    return live.values is not None and bool(live.kept)
-
-
 @contextmanager
 def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, batch_first: bool) -> Iterator[None]:
     """Show the values of every site with values to `observer` within a block, padding included.
@@ -110,6 +105,6 @@ def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, bat
         return show
 
     with ExitStack() as hooks:
-        for live in filter(has_values, sites):
+        for live in (live for live in sites if live.has_values):
             hooks.callback(live.value.register_forward_hook(hook(live)).remove)
         yield

@@ -89,15 +89,20 @@ class AttentionSite:
         return [*self.query_key_value, *map(self.attention.get_submodule, self.others)]
 
     @property
+    def has_values(self) -> bool:
+        """Whether each remaining head has values of its own, from a projection of values alone."""
+        return bool(self.kept and self.values) and self.layout is Layout.SPLIT and self.groups is None
+
+    @property
     def value(self) -> nn.Module:
-        """The value projection.
+        """The value projection; its outputs are the remaining heads, in order and in blocks of equal size.
 
         Raises:
-            HeadroomError: If the site has none.
+            HeadroomError: If the heads have no values of their own.
         """
-        if self.values is None:
+        if not (self.values and self.has_values):
             raise HeadroomError(
-                f"{self.site}: no value projection, its heads average the same states; leave such arms and measures out"
+                f"{self.site}: no value projection for each head alone; leave such arms and measures out"
             )
         return self.attention.get_submodule(self.values)
 

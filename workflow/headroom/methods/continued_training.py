@@ -20,6 +20,7 @@ from headroom.core.heads import Head
 from headroom.core.progress import Steps
 from headroom.core.resamples import Resamples
 from headroom.core.table import signature
+from headroom.engines.batch import Batch
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
 from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
@@ -34,7 +35,7 @@ _CLIP = 1.0  # maximum norm of the weights' gradient
 def continue_training(
     model: HeadModel,
     *,
-    batches: Sequence[Any],
+    batches: Sequence[Batch],
     source: GateSource,
     heads: Sequence[Head],
     scope: str,
@@ -122,7 +123,9 @@ def falling(total: int, last: int) -> Callable[[int], float]:
     return lambda update: min(1.0, (total - update) / last)
 
 
-def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor | None, optimizer: torch.optim.Optimizer) -> float:
+def _step(
+    model: HeadModel, batch: Batch, gates: Any, penalty: Tensor | None, optimizer: torch.optim.Optimizer
+) -> float:
     """Do one update; return the mean loss of a target in nats."""
     model.gates.set(gates)
     nats, targets = model.losses(batch)  # (B,), (B,)
@@ -134,10 +137,10 @@ def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor | None, opti
     return float(loss.detach())
 
 
-def _draw_batches(batches: Sequence[Any], updates: int, seed: str) -> Iterator[Any]:
+def _draw_batches(batches: Sequence[Batch], updates: int, seed: str) -> Iterator[Batch]:
     """Yield one batch per update, each batch once per pass."""
     order = random.Random(seed)
-    left: list[Any] = []
+    left: list[Batch] = []
     for _ in range(updates):
         if not left:
             left = order.sample(list(batches), len(batches))

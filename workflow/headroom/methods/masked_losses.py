@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
+from headroom.engines.batch import Batch
 from headroom.engines.head_model import HeadModel, take_rows, trace_reusable
 from headroom.engines.reusable import Reusable
 
@@ -35,7 +36,7 @@ def all_scores(model: HeadModel, heads: Sequence[Head], values: Iterable[float])
     return dict.fromkeys(all_heads(model.sites), 0.0) | dict(zip(heads, values, strict=True))
 
 
-def list_examples(batches: Iterable[Any], *, half: int | None = None, limit: int | None = None) -> list[Any]:
+def list_examples(batches: Iterable[Batch], *, half: int | None = None, limit: int | None = None) -> list[Batch]:
     """Return batches with only some of their examples; empty batches are left out.
 
     Args:
@@ -73,7 +74,7 @@ def set_gates(model: HeadModel, values: Tensor, heads: Sequence[Head]) -> Iterat
 class MaskedLosses:
     """The mean loss of the examples of batches under masks, many of them in one forward pass."""
 
-    def __init__(self, model: HeadModel, batches: Sequence[Any], heads: Sequence[Head]) -> None:
+    def __init__(self, model: HeadModel, batches: Sequence[Batch], heads: Sequence[Head]) -> None:
         """Store a model in eval mode, batches with references of at least one example, and the N heads of masks.
 
         All other heads are closed.
@@ -117,7 +118,7 @@ class MaskedLosses:
             groups.setdefault(first, []).append(place)
         return list(groups.items())
 
-    def _states(self, batch: Any, base: Tensor | None) -> dict[nn.Module, Any]:
+    def _states(self, batch: Batch, base: Tensor | None) -> dict[nn.Module, Any]:
         """Return the states of a batch that can be reused, under the base."""
         stored: dict[nn.Module, Any] = {}
         if base is not None and self._reusable.modules:
@@ -125,7 +126,7 @@ class MaskedLosses:
                 self._model.losses(batch)
         return stored
 
-    def _sums(self, batch: Any, kept: Tensor, first: Site | None, stored: dict[nn.Module, Any]) -> Tensor:
+    def _sums(self, batch: Batch, kept: Tensor, first: Site | None, stored: dict[nn.Module, Any]) -> Tensor:
         """Return the summed loss of a batch under masks (M, N), which share what precedes a site, (M,)."""
         examples, masks = len(batch.positions), len(kept)
         rows = take_rows(batch, list(range(examples)) * masks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headroom.core import statistics
 from headroom.core.heads import HALVES, Head, Site
+from headroom.engines.batch import Batch
 from headroom.engines.head_model import HeadModel
 from headroom.methods.propagation import LinearRules, Rule
 
@@ -43,7 +44,7 @@ class Estimate(NamedTuple):
     steps: int
 
 
-def relevances(model: HeadModel, batches: Iterable[Any], *, rule: Rule, removed: Collection[Head] = ()) -> Relevances:
+def relevances(model: HeadModel, batches: Iterable[Batch], *, rule: Rule, removed: Collection[Head] = ()) -> Relevances:
     """Return the relevance of all heads for the likeliest output at every step of a set.
 
     The model is in eval mode, and its parameters need no gradient. Removed heads have no relevance. `rule` divides the
@@ -84,7 +85,7 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
     return estimated
 
 
-def _batch_relevance(model: HeadModel, batch: Any, rule: Rule, removed: Collection[Head]) -> Relevances:
+def _batch_relevance(model: HeadModel, batch: Batch, rule: Rule, removed: Collection[Head]) -> Relevances:
     """Return the relevances of a batch, its examples in the order of its rows.
 
     Logits of different examples are independent: one backward pass per step explains the step of all examples.
@@ -113,7 +114,7 @@ def _batch_relevance(model: HeadModel, batch: Any, rule: Rule, removed: Collecti
 
 
 def _explain(
-    model: HeadModel, batch: Any, rule: Rule, removed: Collection[Head]
+    model: HeadModel, batch: Batch, rule: Rule, removed: Collection[Head]
 ) -> tuple[Tensor, dict[Site, Tensor], list[Tensor]]:
     """Return the likeliest output's logit at every step (B, S), every site's z (T, B, K, d), and all inputs."""
     seen: dict[Site, Tensor] = {}

@@ -36,6 +36,7 @@ from headroom.engines.gates import Addition, Replacements
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Intervention, Replacement
+    from headroom.engines.batch import Batch
     from headroom.engines.engine import Engine
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
@@ -89,7 +90,7 @@ def find_moments(z: Tensor) -> Moments:
 
 
 @torch.no_grad()
-def measure_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Moments]:
+def measure_moments(model: HeadModel, batches: Iterable[Batch]) -> dict[Site, Moments]:
     """Return the moments of z at the real positions of examples, of sites with heads, in one forward pass.
 
     The z is that under the model's present gates.
@@ -117,7 +118,7 @@ def measure_moments(model: HeadModel, batches: Iterable[Any]) -> dict[Site, Mome
     return found
 
 
-def calibrate(model: HeadModel, batches: Iterable[Any], *, seed: int = 0) -> Replacements:
+def calibrate(model: HeadModel, batches: Iterable[Batch], *, seed: int = 0) -> Replacements:
     """Return what all replacements and repairs of a model need, from one forward pass over examples.
 
     `seed` determines the permutations of examples with which z is resampled.

@@ -14,7 +14,7 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.gates import Gates
-from headroom.engines.maps import MapObserver, Positions, has_values, shown_values
+from headroom.engines.maps import MapObserver, Positions, shown_values
 from headroom.engines.processes import own_seed
 from headroom.engines.repulsion.similarity import cosines_at, kernels_at, map_products
 from headroom.engines.sites import AttentionSite
@@ -49,7 +49,7 @@ def regulariser(
         raise HeadroomError(
             f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more; choose other sites"
         )
-    without = [live.site for live in chosen if not has_values(live)]
+    without = [live.site for live in chosen if not live.has_values]
     if isinstance(arm, DisagreementSubspaceArm) and without:
         raise HeadroomError(f"{arm.method}: the heads of {without[0]} share their values; use another method")
     for live in chosen:

@@ -23,6 +23,7 @@ from headroom.methods.orders import by_head
 if TYPE_CHECKING:
     import pandas
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 Scores = Mapping[Head, float]
@@ -100,7 +101,7 @@ def criterion(name: str) -> Criterion:
 
 
 def score_heads(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
     """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
     found = (score(model, batches, removed, half=half) for score in families(SCORES))

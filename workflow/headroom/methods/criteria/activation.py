@@ -24,6 +24,7 @@ from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 
@@ -38,7 +39,7 @@ Watch = Callable[[Site, "Tensor", "Tensor"], None]
 """Called with a site, z of its K remaining heads, (T, B, K, d), and whether each position counts, (T, B)."""
 
 
-def watch(model: HeadModel, batches: Iterable[Any], removed: Collection[Head], half: int | None, seen: Watch) -> None:
+def watch(model: HeadModel, batches: Iterable[Batch], removed: Collection[Head], half: int | None, seen: Watch) -> None:
     """Run the masked model once over batches and show z of every site; with `half` only half of the examples count."""
     import torch
 
@@ -62,7 +63,7 @@ def columns(live: AttentionSite) -> Tensor:
 
 
 def activation_scores(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by these criteria in one forward pass; arguments and removed heads as in `gradient_scores`."""
     import torch

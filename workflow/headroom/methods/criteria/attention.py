@@ -17,11 +17,12 @@ from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 
 def entropy_scores(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads; arguments and removed heads as in `gradient_scores`, the model is loaded for its maps."""
     import torch

@@ -16,7 +16,7 @@ A head whose weights all lower F scores 0, as it would by any position that is m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -24,6 +24,7 @@ from headroom.methods.criteria import BAKEOFF, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 
@@ -36,7 +37,7 @@ STEPS = 20
 
 def attention_attribution_scores(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     half: int | None = None,
@@ -78,7 +79,7 @@ def attention_attribution_scores(
     return {"attention-attribution": all_scores(model, heads, [value / count for value in sums.values()])}
 
 
-def _attend(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict[Site, Tensor], dict[Site, Tensor]]:
+def _attend(model: HeadModel, batch: Batch, heads: Sequence[Head]) -> tuple[dict[Site, Tensor], dict[Site, Tensor]]:
     """Return the attention weights (B, K, T, S) and the values (S, B, K, d) of every site with heads."""
     import torch
 
@@ -100,7 +101,7 @@ def _attend(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict[S
     return maps, values
 
 
-def _mean_slopes(model: HeadModel, batch: Any, site: Site, heads: Sequence[Head], steps: int) -> Tensor:
+def _mean_slopes(model: HeadModel, batch: Batch, site: Site, heads: Sequence[Head], steps: int) -> Tensor:
     """Return the mean of dF/dz over the gates k/m of a site, k = 1..m, summed over no examples, (T, B, K, d)."""
     import torch
 

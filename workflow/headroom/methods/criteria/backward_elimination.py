@@ -12,19 +12,20 @@ only together is not seen from its single heads.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
 
 if TYPE_CHECKING:
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 EXAMPLES = 256
 """Examples, from the start of the set."""
 
 
-def eliminate(model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = ()) -> list[tuple[Head, float]]:
+def eliminate(model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = ()) -> list[tuple[Head, float]]:
     """Return all remaining heads in the order of their removal, with the mean loss of an example after each.
 
     Equal losses are decided by table order. The model is in eval mode, batches have references.
@@ -49,7 +50,7 @@ def eliminate(model: HeadModel, batches: Iterable[Any], removed: Collection[Head
 
 def backward_elimination_scores(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     half: int | None = None,

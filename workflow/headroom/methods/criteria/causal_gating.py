@@ -20,7 +20,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -28,6 +28,7 @@ from headroom.methods.criteria import BAKEOFF, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 STRENGTH = 0.1
@@ -84,7 +85,7 @@ class CausalGates:
 
 def causal_gates(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     updates: int = UPDATES,
@@ -117,7 +118,7 @@ def causal_gates(
     return {head: CausalGates(*pair) for head, pair in zip(heads, zip(opened, closed))}
 
 
-def _endless(batches: Sequence[Any], seed: int) -> Iterator[Any]:
+def _endless(batches: Sequence[Batch], seed: int) -> Iterator[Batch]:
     """Yield batches in random orders, forever."""
     shuffled = random.Random(seed)
     while True:
@@ -125,7 +126,7 @@ def _endless(batches: Sequence[Any], seed: int) -> Iterator[Any]:
 
 
 def _fit_gates(
-    model: HeadModel, heads: Sequence[Head], start: Tensor, feed: Iterator[Any], updates: int, strength: float
+    model: HeadModel, heads: Sequence[Head], start: Tensor, feed: Iterator[Batch], updates: int, strength: float
 ) -> Tensor:
     """Return theta (N,) after updates from a start (N,) under a penalty of this strength."""
     import torch
@@ -147,7 +148,7 @@ def _fit_gates(
 
 def causal_gating_scores(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     half: int | None = None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -20,12 +20,13 @@ from headroom.methods.criteria import BAKEOFF, Criterion
 if TYPE_CHECKING:
     from torch import nn
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 
 
 def gnorm_scores(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by `gnorm`, in one forward and backward pass over batches with references.
 

@@ -14,7 +14,7 @@ The loss of an example is the sum of the negative log-likelihoods of its pieces,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import Criterion
@@ -22,6 +22,7 @@ from headroom.methods.criteria import Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 SOURCES = {
@@ -33,7 +34,7 @@ SOURCES = {
 
 
 def gradient_scores(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads, by criterion, in one pass over batches with references.
 
@@ -47,7 +48,7 @@ def gradient_scores(
     return granularities.scores()
 
 
-def build_rows(batch: Any, half: int | None) -> list[int]:
+def build_rows(batch: Batch, half: int | None) -> list[int]:
     """Return the rows of a batch whose examples count: all, or those at even (0) or odd (1) positions of the set."""
     return [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
 
@@ -83,7 +84,7 @@ def of_heads(values: Mapping[Site, Tensor]) -> dict[Head, float]:
 
 
 def gate_gradients(
-    model: HeadModel, batch: Any, removed: Collection[Head] = (), also: Callable[..., None] | None = None
+    model: HeadModel, batch: Batch, removed: Collection[Head] = (), also: Callable[..., None] | None = None
 ) -> dict[Site, Tensor]:
     """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
 

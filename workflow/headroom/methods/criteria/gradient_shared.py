@@ -27,6 +27,7 @@ from headroom.methods.criteria.gradient import Granularities, build_rows, gate_g
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 SOURCES = {
@@ -42,7 +43,7 @@ BATCH = 32
 
 
 def score_shared(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by these criteria and those of `gradient`, in one pass; see `gradient_scores`."""
     import torch

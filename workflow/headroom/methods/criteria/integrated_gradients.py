@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -23,6 +23,7 @@ from headroom.methods.criteria import BAKEOFF, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ EXAMPLES = 256
 
 def score_by_integrated_gradients(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     half: int | None = None,
@@ -87,7 +88,7 @@ def score_by_integrated_gradients(
     return {"integrated-gradients": all_scores(model, heads, (-integral / count).tolist())}
 
 
-def _at(model: HeadModel, heads: Sequence[Head], chosen: Sequence[Any], gate: float) -> tuple[float, Tensor]:
+def _at(model: HeadModel, heads: Sequence[Head], chosen: Sequence[Batch], gate: float) -> tuple[float, Tensor]:
     """Return the loss of all examples with one gate on all heads, and its slopes in the gates of the heads, (N,)."""
     import torch
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, REFERENCE, Criterion, Scores
 
 if TYPE_CHECKING:
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 
 def loss_ablation(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
     """Return by how much the mean loss of an example rises, in nats, without each head; see `Score`.
 

@@ -13,7 +13,7 @@ error of the repaired site without all of these heads, as a share of E |W z|^2, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -23,6 +23,7 @@ from headroom.methods.criteria.gradient import of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 DAMPING = 0.01
@@ -30,7 +31,7 @@ DAMPING = 0.01
 
 
 def obs_scores(
-    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads in one forward pass without labels; arguments and removed heads as in `gradient_scores`."""
     import torch

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.core.statistics import Estimate
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 PERMUTATIONS = 100
@@ -62,7 +63,7 @@ class ShapleyValues:
 
 def shapley_values(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     permutations: int = PERMUTATIONS,
@@ -130,7 +131,7 @@ def draw_permutations(heads: int, permutations: int, seed: int) -> Tensor:
 
 def shapley_scores(
     model: HeadModel,
-    batches: Iterable[Any],
+    batches: Iterable[Batch],
     removed: Collection[Head] = (),
     *,
     half: int | None = None,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import BAKEOFF, Criterion
 from headroom.methods.criteria.activation import columns
 
 if TYPE_CHECKING:
+    from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
 
 
 def magnitude_scores(
     model: HeadModel,
-    batches: Iterable[Any],  # noqa: ARG001
+    batches: Iterable[Batch],  # noqa: ARG001
     removed: Collection[Head] = (),
     *,
     half: int | None = None,  # noqa: ARG001
