@@ -101,9 +101,7 @@ class AttentionSite:
             HeadroomError: If the heads have no values of their own.
         """
         if not (self.values and self.has_values):
-            raise HeadroomError(
-                f"{self.site}: no value projection for each head alone; leave such arms and measures out"
-            )
+            raise HeadroomError(f"{self.site}: its heads have no values of their own; leave such measures out")
         return self.attention.get_submodule(self.values)
 
     @property
