@@ -39,8 +39,8 @@ class GameModel(HeadModel):
             output = nn.Linear(len(kept), len(kept), bias=False)
             output.weight = nn.Parameter(torch.eye(len(kept), dtype=torch.float64), requires_grad=False)
             self.model.append(output)
-            place = {"attribute": "output", "queries": "", "output_place": "output"}
-            self.live_sites.append(AttentionSite(site=site, parent=nn.ModuleDict({"output": output}), kept=kept, **place))
+            parent, place = nn.ModuleDict({"output": output}), {"attribute": "output", "output_place": "output"}
+            self.live_sites.append(AttentionSite(site=site, parent=parent, queries="", kept=kept, **place))
         self.gates = Gates(sites=self.live_sites, batch_first=True)
         self.rows = 0
 
