@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import Row, compared, numbers_in, scored, study
 from claims.claim_tables import expect as expect_of
+from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.statistics import Estimate, find_median
-from headroom.decisions.answer import answer
 from headroom.experiments.arms.head_counts import heads_per_site, sweeps
 from headroom.experiments.arms.paired import chosen_alphas
 from headroom.experiments.arms.paired import read_compared as from_table
@@ -175,9 +175,10 @@ def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     tables = study(tmp_path / "1", known=arms, **given).of_task("translation")
     (one,) = chosen_alphas(tables)
     assert (one.values, one.alpha, one.pair.arm.name) == (3, 0.01, "svgd-2")
-    parts = {part.number.name: part for part in answer(tables) if part.part == "svgd-2"}
-    assert parts["chosen_alpha"].number.found.value == 0.01
-    assert parts["arm_gain"].number.found.value == pytest.approx(0.2)
+    stated = [reading.numbers[0] for _, reading in answer(tables, []) if reading.part == "svgd-2"]
+    found = {number.name: number.found.value for number in stated}
+    assert found["chosen_alpha"] == 0.01
+    assert found["arm_gain"] == pytest.approx(0.2)
     (judged,) = decided("R2", tables)
     assert judged.whole is not None
     assert (judged.verdict, judged.whole.numbers[0].about["arm"]) == (UNDECIDED, "svgd-2")

@@ -21,7 +21,7 @@ from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Estimate
 from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
-from headroom.experiments.preconditions import new_heads
+from headroom.experiments.settling.claims import new_heads
 from headroom.study.arms import ArmDescription
 from headroom.study.tables import Ground, StudyTables, TaskDescription
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 import pytest
 from claims.claim_tables import RUN, Row, curve, effects, study
-from headroom.decisions.answer import answer
+from headroom.claims.answer import answer
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.ablation.replacements import Pair, pairs
 from headroom.study.tables import StudyTables
@@ -90,9 +90,9 @@ def replaced_study(directory: Path) -> StudyTables:
 def test_the_numbers_of_the_answer_and_the_report(tmp_path: Path) -> None:
     tables = replaced_study(tmp_path)
     (one,) = pairs(tables)
-    parts = {part.number.name: part for part in answer(tables) if part.part == "zero, mean"}
-    assert parts["replacement_correlation"].number.found == one.correlation
-    assert parts["replacement_ceiling"].number.found.value == one.ceiling
+    (stated,) = [reading for _, reading in answer(tables, []) if reading.part == "zero, mean"]
+    assert [number.found.value for number in stated.numbers] == [one.correlation.value, one.ceiling]
+    assert stated.numbers[0].found == one.correlation
 
     fold = next(fold for fold in ablation.section(tables).folds if fold.label == "Other replacements than zero")
     assert fold.figure is not None

@@ -22,7 +22,7 @@ from headroom.claims.verdict import (
     pool,
 )
 from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
-from headroom.experiments.preconditions import loss_settled
+from headroom.experiments.training.claims import loss_settled
 from headroom.report.reference import list_shipped
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from headroom.decisions.stage import main as decide_claims
+from headroom.claims.stage import main as decide_claims
 from headroom.report.__main__ import main
 from headroom.study.tables import StudyTables
 from made_once import made_once

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas
 import pytest
+from headroom.claims.stage import main as decide_claims
 from headroom.core.errors import HeadroomError, visible
-from headroom.decisions.stage import main as decide_claims
 from headroom.figures.names import task_name
 from headroom.report.compare import main
 from lxml import html

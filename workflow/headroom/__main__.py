@@ -72,7 +72,7 @@ PLACES = {
     "bakeoff_retraining": "headroom.experiments.bakeoff.retraining",
     "from_scratch": "headroom.experiments.gates.from_scratch",
     "overlap": "headroom.experiments.arms.overlap",
-    "claims": "headroom.decisions.stage",
+    "claims": "headroom.claims.stage",
     "report": "headroom.report.__main__",
     "compare": "headroom.report.compare",
     "reference": "headroom.report.reference",

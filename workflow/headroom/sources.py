@@ -55,8 +55,7 @@ class Sources:
         if module == "headroom.methods.criteria":
             return list(self.graph.find_children(module))
         if module == "headroom.claims.entries":
-            rules = [name for name in self.graph.modules if re.fullmatch(RULES, name)]
-            return [*rules, "headroom.experiments.preconditions"]
+            return [name for name in self.graph.modules if re.fullmatch(RULES, name)]
         return []
 
     def _file(self, module: str) -> Path:

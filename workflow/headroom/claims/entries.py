@@ -7,7 +7,7 @@ readings of every run.
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,9 @@ from headroom.study.tables import StudyTables, TaskKind, kind_of
 
 PLACE = Path(__file__).parent / "papers"
 """The folder with a file per paper."""
+
+ANSWER_FILE = PLACE / "answer.yaml"
+"""The numbers of the answer (see `claims.answer`), next to the papers."""
 
 EXPERIMENTS = "headroom.experiments"
 """The package with the rules, which are imported by name."""
@@ -47,7 +50,11 @@ class _Entry(BaseModel):
 class Precondition(_Entry):
     """What must be so in a run before a claim can be judged there."""
 
-    check: str = Field(pattern=r"^\w+$", description="The function of `headroom.experiments.preconditions` that looks.")
+    check: str = Field(
+        pattern=r"^\w+\.\w+$",
+        description="The function that looks, `<experiment>.<function>`: from the tables of a task, a run and its "
+        "thresholds to what was found where it is not met, or not measured; empty where it is.",
+    )
     asks: str = Field(description="What is asked, with the names of thresholds in braces.")
     thresholds: dict[str, float] = Field({}, description="Arguments of the function.")
 
@@ -114,19 +121,13 @@ class Claim(_Entry):
         return fill_in(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
 
     @property
-    def place(self) -> tuple[str, str]:
-        """The module of the function that decides it, and the function's name."""
-        experiment, *module, name = self.decide.split(".")
-        return ".".join((EXPERIMENTS, experiment, *(module or ["claims"]))), name
-
-    @property
     def signature(self) -> str:
         """The thresholds as `name:value`, joined by bars; those by task as `name:task=value,task=value`.
 
         Those of preconditions follow as `<check>.<name>:value`.
         """
         own = [f"{name}:{_plain(value)}" for name, value in self.thresholds.items()]
-        before = [(one.check, one.thresholds.items()) for one in self.preconditions]
+        before = [(one.check.partition(".")[2], one.thresholds.items()) for one in self.preconditions]
         return "|".join([*own, *(f"{check}.{name}:{value:g}" for check, items in before for name, value in items)])
 
 
@@ -173,7 +174,7 @@ def read_papers(place: Path = PLACE) -> tuple[Paper, ...]:
     Raises:
         HeadroomError: If a file is not of this form; names file and claim.
     """
-    papers = [(path, _read(path)) for path in sorted(place.glob("*.yaml"))]
+    papers = [(path, _read(path)) for path in sorted(place.glob("*.yaml")) if path.name != ANSWER_FILE.name]
     ids: dict[str, Path] = {}
     for path, paper in papers:
         for claim in paper.claims:
@@ -205,17 +206,27 @@ def rule_of(claim: Claim) -> Rule:
         HeadroomError: If there is none of this name, or its arguments are not the claim's thresholds.
     """
     where = f"claim {claim.id}: decide: {claim.decide}"
-    module, name = claim.place
-    try:
-        rule: Rule = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        file = f"workflow/{module.replace('.', '/')}.py"
-        raise HeadroomError(f"{where}: no such function; write it in {file}") from error
+    rule: Rule = find_function(claim.decide, where)
     wanted = [one.name for one in inspect.signature(rule).parameters.values() if one.kind is one.KEYWORD_ONLY]
     if sorted(wanted) != sorted(claim.thresholds):
         names = ", ".join(wanted) or "none"
         raise HeadroomError(f"{where}: its thresholds should be {names}; name these under the claim's thresholds")
     return rule
+
+
+def find_function(name: str, where: str) -> Callable[..., Any]:
+    """Return a function of an experiment by its name, `<experiment>.<function>` or `<experiment>.<module>.<function>`.
+
+    Raises:
+        HeadroomError: If there is none; begins with `where`.
+    """
+    experiment, *module, function = name.split(".")
+    place = ".".join((EXPERIMENTS, experiment, *(module or ["claims"])))
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(place), function)
+    except (ImportError, AttributeError) as error:
+        raise HeadroomError(f"{where}: no such function; write it in workflow/{place.replace('.', '/')}.py") from error
+    return found
 
 
 def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
@@ -239,9 +250,9 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
 
 def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
     """Return the first precondition that a run does not meet, and what was found instead; "" if it meets all."""
-    preconditions = importlib.import_module(f"{EXPERIMENTS}.preconditions")
     for one in claim.preconditions:
-        found = getattr(preconditions, one.check)(tables, run, **one.thresholds)
+        check = find_function(one.check, f"claim {claim.id}: check: {one.check}")
+        found = check(tables, run, **one.thresholds)
         if found:
             return f"{one.words}: {found}"
     return ""

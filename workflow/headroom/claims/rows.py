@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from headroom.claims.evaluation import Decision, recommend
 from headroom.claims.verdict import NOT_RUN, Number, Reading
@@ -17,14 +17,6 @@ ANSWER = "answer"
 """Placeholder of the claim in rows with the numbers of the answer."""
 
 Row = dict[str, Any]
-
-
-class Part(NamedTuple):
-    """A number of the answer: of a task, and of what part of it ("" for the whole)."""
-
-    task: str
-    number: Number
-    part: str = ""
 
 
 def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> Iterator[Row]:
@@ -65,7 +57,7 @@ def _verdict(reading: Reading | None) -> Row:
     )
 
 
-def number_rows(decisions: list[Decision], parts: list[Part], study: str) -> Iterator[Row]:
+def number_rows(decisions: list[Decision], answers: list[tuple[str, Reading]], study: str) -> Iterator[Row]:
     """Yield the rows of the table `numbers`: of all claims, then of the answer."""
     for one in decisions:
         usual = {"study": study, "what": one.claim.id, "task": one.task, "part": one.part}
@@ -74,9 +66,9 @@ def number_rows(decisions: list[Decision], parts: list[Part], study: str) -> Ite
                 yield from (usual | {"run": reading.run} | _number(one, number) for number in reading.numbers)
         if one.whole:
             yield from (usual | {"run": POOLED} | _number(one, number) for number in one.whole.numbers)
-    for part in parts:
-        place = {"study": study, "what": ANSWER, "task": part.task, "run": POOLED, "part": part.part}
-        yield place | _named(part.number) | {"words": ""}
+    for task, reading in answers:
+        place = {"study": study, "what": ANSWER, "task": task, "run": POOLED, "part": reading.part}
+        yield from (place | _named(number) | {"words": ""} for number in reading.numbers)
 
 
 def _number(one: Decision, number: Number) -> Row:

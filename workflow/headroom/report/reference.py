@@ -172,7 +172,7 @@ def unpack(archive: Path, parent: Path) -> Path:
 
 def decide(results: Path, claims: Path, numbers: Path) -> None:
     """Decide the claims from tables of a study; write its verdicts and numbers."""
-    from headroom.decisions import stage
+    from headroom.claims import stage
     from headroom.study.configuration import paths_in
 
     read = ["--tables", *map(str, paths_in(results)), "--configuration", str(results / "configuration.json")]

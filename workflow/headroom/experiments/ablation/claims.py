@@ -6,14 +6,16 @@ power. Many tests at once find some differences by chance: a correction limits t
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy
 import pandas
 
-from headroom.claims.evidence import each_run, safe, select_judged, task_kind
+from headroom.claims.evidence import by_run, each_run, safe, select_judged, task_kind
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.study.tables import StudyTables, kind_of
 
 SCREENING = 0.01
 """The paper's level, uncorrected."""
@@ -179,3 +181,24 @@ def screen_effects(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.Dat
 def _mean_share(rows: pandas.DataFrame) -> float:
     """Return the mean effect as a share of the score."""
     return float((rows["delta"] / rows["scale"].where(rows["scale"] > 0)).mean())
+
+
+def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
+    """Look whether a model has at least `least` heads."""
+    heads = len(rows_where(tables.ablation, run=run)[HEADS].drop_duplicates())
+    return "" if heads >= least else f"it has {heads}"
+
+
+def changed_by_test(tables: StudyTables, *, screening: float) -> Iterator[Reading]:
+    """Yield how many heads each test calls changed in the first run of a classifier."""
+    runs = [right_or_wrong(rows) for rows in by_run(tables.ablation, tables)]
+    if kind_of(tables.task) != "classification" or not runs or runs[0].empty:
+        return
+    first = runs[0]
+    called = {
+        "tested_heads": len(first),
+        "changed_unpaired": find_changed(first, "p_unpaired", level=screening).sum(),
+        "changed_mcnemar": find_changed(first, "p_mcnemar", level=screening).sum(),
+        "changed_mcnemar_holm": find_changed(first, "p_mcnemar", "Holm", level=screening).sum(),
+    }
+    yield Reading(tuple(Number(name, Estimate(float(amount)), "count") for name, amount in called.items()))

@@ -15,7 +15,7 @@ import numpy
 import pandas
 
 from headroom.claims.evidence import by_run, select_judged
-from headroom.claims.verdict import mean_over_runs
+from headroom.claims.verdict import Number, Reading, mean_over_runs
 from headroom.core import ranks
 from headroom.core.statistics import Estimate
 from headroom.experiments.ablation.claims import HEADS
@@ -97,3 +97,10 @@ def build_frame(found: Sequence[Pair]) -> pandas.DataFrame:
     return pandas.DataFrame([one._asdict() | dict(zip(ends, one.correlation)) for one in found]).drop(
         columns=["run", "correlation"]
     )
+
+
+def correlations(tables: StudyTables) -> Iterator[Reading]:
+    """Yield the rank correlation of every pair of replacements of a removed head's z, and what noise allows."""
+    for one in over_all_runs(tables):
+        found = Number("replacement_correlation", one.correlation), Number("replacement_ceiling", Estimate(one.ceiling))
+        yield Reading(found, part=one.name)

@@ -11,7 +11,16 @@ import pandas
 from headroom.claims.verdict import Number, Reading, Unit, below
 from headroom.core.statistics import Estimate, estimate_mean, find_median
 from headroom.experiments.arms.claims import GROWTH, LIKENESS, compare_likeness, likeness_less, list_controls
-from headroom.experiments.arms.paired import Pair, of_main_pair, read_compared, repulsive_pairs
+from headroom.experiments.arms.paired import (
+    Pair,
+    chosen_alphas,
+    compute_difference,
+    main_pair,
+    of_main_pair,
+    opponents,
+    read_compared,
+    repulsive_pairs,
+)
 from headroom.study.arms import ArmDescription
 from headroom.study.selection import arm_rows, last_epochs, rows_where
 from headroom.study.tables import StudyTables
@@ -114,3 +123,22 @@ def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[floa
     if not {arm, reference} <= set(seconds.columns):
         return pandas.Series(dtype=float)
     return (seconds[arm] / seconds[reference]).dropna()
+
+
+def update_time(tables: StudyTables) -> Iterator[Reading]:
+    """Yield what repulsion adds to the time of an update."""
+    pair = main_pair(tables)
+    times = ratios(tables, pair.arm.name, pair.reference.name) if pair else None
+    if times is not None and len(times):
+        more = Estimate(find_median(times.to_numpy()).value - 1)
+        yield Reading((Number("update_time", more, "share", signed=True),))
+
+
+def arm_gains(tables: StudyTables) -> Iterator[Reading]:
+    """Yield what every arm scores more than the one it is compared with, and every alpha that was chosen, by arm."""
+    for arm, other in opponents(tables).items():
+        found = compute_difference(tables, arm, other)
+        if found:
+            yield Reading((Number("arm_gain", found, signed=True),), part=arm)
+    for one in chosen_alphas(tables):
+        yield Reading((Number("chosen_alpha", Estimate(one.alpha)),), part=one.pair.arm.name)

@@ -8,10 +8,9 @@ import pandas
 
 from headroom.core.statistics import Estimate, estimate_mean, find_median
 from headroom.experiments.arms.effects import ratios
-from headroom.experiments.arms.paired import find_baseline
+from headroom.experiments.arms.paired import opponents
 from headroom.experiments.arms.quantities import gini
 from headroom.experiments.arms.tables import main_scores
-from headroom.study.arms import BASELINE
 from headroom.study.selection import last_arm_curves, main_criterion
 from headroom.study.tables import StudyTables, arm_of, seed_of
 
@@ -20,17 +19,6 @@ BySeed = Mapping[str, "pandas.Series[Any]"]
 
 TWO_SEEDS, SAME_SEED = "two seeds of the arm", "with the baseline, same seed"
 """What two runs are whose important heads are compared."""
-
-
-def opponents(tables: StudyTables) -> dict[str, str]:
-    """Return what every arm is compared with: the baseline of its shape, for such a baseline the first one of all."""
-    every = tables.described_arms
-    found = {}
-    for arm in every:
-        first = next((other for other in every if other.method == BASELINE), every[0])
-        own = find_baseline(arm, every) or first
-        found[arm.name] = first.name if own == arm else own.name
-    return {arm: other for arm, other in found.items() if other != arm}
 
 
 def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:

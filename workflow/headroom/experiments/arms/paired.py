@@ -68,6 +68,17 @@ def find_baseline(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDes
     return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
 
 
+def opponents(tables: StudyTables) -> dict[str, str]:
+    """Return what every arm is compared with: the baseline of its shape, for such a baseline the first one of all."""
+    every = tables.described_arms
+    found = {}
+    for arm in every:
+        first = next((other for other in every if other.method == BASELINE), every[0])
+        own = find_baseline(arm, every) or first
+        found[arm.name] = first.name if own == arm else own.name
+    return {arm: other for arm, other in found.items() if other != arm}
+
+
 def common_runs(tables: StudyTables, arms: Collection[str]) -> tuple[str, ...]:
     """Return the runs of some arms, of the seeds that all of these have."""
     runs = [run for run in tables.runs if arm_of(run) in arms]

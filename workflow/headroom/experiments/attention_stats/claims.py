@@ -12,8 +12,8 @@ from headroom.claims.verdict import Condition, Number, Reading, above, below, ex
 from headroom.core.statistics import Estimate, estimate_share, jackknife
 from headroom.experiments.relevance.claims import over_uniform
 from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, select_held
-from headroom.study.selection import last_epochs, rows_where
-from headroom.study.tables import StudyTables
+from headroom.study.selection import last_epochs, main_metric, rows_where
+from headroom.study.tables import StudyTables, task_of
 
 NEIGHBOURS = ("-1", "+1")
 
@@ -201,3 +201,20 @@ def _mean_likeness(pairs: Sequence[Halves]) -> float:
     """Return the mean over pairs, of which one has a function, of common functions over all functions (Jaccard)."""
     found = [len(first & second) / len(first | second) for first, second in pairs if first | second]
     return float(numpy.mean(found)) if found else math.nan
+
+
+def reads_trees(tables: StudyTables, run: str, *, share: float) -> str:
+    """Look whether a model understands the text of the trees: it scores there the share `share` of its score on test.
+
+    Trees of the task's own text are understood, and any by an encoder that was pretrained on text of all kinds. Other
+    models are judged by the far set `newstest`: the trees of other text are of news.
+    """
+    if tables.description(task_of(run)).own_trees or any(arm.pretrained for arm in tables.described_arms):
+        return ""
+    rows = rows_where(last_epochs(tables.evaluation), run=run)
+    scores = rows_where(rows, metric=main_metric(rows)).set_index("set")["value"]
+    news = [name for name in scores.index if name.startswith("newstest")]
+    if not news or "test" not in scores:
+        return "its score there was not measured"
+    found = float(scores[news[0]] / scores["test"])
+    return "" if found >= share else f"it scores {100 * found:.0f} % of it there"

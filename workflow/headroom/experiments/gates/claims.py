@@ -217,3 +217,13 @@ def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
     form = "hardened" if "hardened" in set(rows["gates"]) else "hard"
     both = rows_where(rows, gates=form).merge(soft, on=setting, suffixes=("", "_soft"))
     return both.assign(apart=both["value"] - both["value_soft"])
+
+
+def converged(tables: StudyTables, run: str, *, gain: float) -> str:
+    """Look whether further training alone improves a model by less than the share `gain` of its score."""
+    rows = hard(rows_where(tables.pruned_models, run=run))
+    controls = [find_continued(rows, scope) for scope in dict.fromkeys(rows["scope"])]
+    gains = [float(compute_kept(control)[0]) - 1 for control in controls if control is not None]
+    if not gains:
+        return "it was not trained on"
+    return "" if max(gains) < gain else f"it gains {100 * max(gains):.1f} %"

@@ -5,14 +5,16 @@ relation is lost with the heads that find it is asked here.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy
 import pandas
 
-from headroom.claims.evidence import each_run, estimate_in
-from headroom.claims.verdict import Number, Reading, above, below, exactly
+from headroom.claims.evidence import by_run, each_run, estimate_in
+from headroom.claims.verdict import Number, Reading, above, below, exactly, mean_over_runs
 from headroom.core.statistics import Estimate, holm
 from headroom.study.selection import last_epochs, rows_where
+from headroom.study.tables import StudyTables
 
 RELATIONS = {
     "agreement": "nsubj",
@@ -88,3 +90,24 @@ def _most(rows: pandas.DataFrame, columns: tuple[str, ...]) -> Number:
     most = rows.sort_values(columns[0]).head(1)
     chosen = {"phenomenon": str(most["phenomenon"].iloc[0]), "relation": str(most["group"].iloc[0])}
     return Number("most", estimate_in(most, *columns), signed=True, chosen=chosen)
+
+
+def most_lost(tables: StudyTables) -> Iterator[Reading]:
+    """Yield the largest loss of accuracy without encoder attention, in points; the part is the phenomenon.
+
+    The phenomenon of a run is that which loses most in the other runs: chosen in the same run, the loss would be too
+    large.
+    """
+    if not tables.has("phenomena"):
+        return
+    rows = [rows_where(last_epochs(own), group=ENCODER) for own in by_run(tables.phenomena, tables)]
+    runs = [own.set_index("phenomenon") for own in rows if len(own)]
+    chosen = [_find_most_lost([other for other in runs if other is not own] or [own]) for own in runs]
+    found = [estimate_in(own.loc[[name]], "delta", "low", "high") for own, name in zip(runs, chosen)]
+    if found:
+        most = Number("phenomenon_lost", mean_over_runs(found), signed=True)
+        yield Reading((most,), part=" or ".join(dict.fromkeys(chosen)))
+
+
+def _find_most_lost(runs: list[pandas.DataFrame]) -> str:
+    return str(pandas.concat(runs).groupby(level=0)["delta"].mean().idxmin())

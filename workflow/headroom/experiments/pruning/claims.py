@@ -1,14 +1,27 @@
 """Pruning curves: how far heads can go, by which order, and what then remains (Michel et al. 2019, section 4)."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import Curve, curve_by, each_order, each_run, number, orders_in, task_kind
-from headroom.claims.verdict import Number, Reading, above, below
+from headroom.claims.evidence import (
+    Curve,
+    curve_by,
+    each_order,
+    each_run,
+    has_skill,
+    iterate_scaled_runs,
+    main_curve,
+    number,
+    orders_in,
+    task_kind,
+)
+from headroom.claims.verdict import HOLDS, Number, Reading, above, below, pool, together
 from headroom.core.curves import removable, removable_share
+from headroom.core.heads import KINDS
 from headroom.core.statistics import Estimate
 from headroom.study.selection import last_epochs, main_metric, rows_where
 from headroom.study.tables import StudyTables
@@ -141,3 +154,36 @@ def _needs_more(rows: pandas.DataFrame, order: Order, *, kind: str, removed: flo
     less = [number(f"{names[one]}_less", known[one] - known[kind], signed=True, asked=above(0.0)) for one in others]
     kept = [number(names[one], known[one]) for one in (kind, *others)]
     return Reading((*kept, *less))
+
+
+def skilled_runs(tables: StudyTables) -> Iterator[Reading]:
+    """Yield the number of runs that score enough above chance for shares of it, where curves were run."""
+    if tables.has("pruning"):
+        yield Reading((Number("skilled_runs", Estimate(float(len(_with_skill(tables)))), "count"),))
+
+
+def _with_skill(tables: StudyTables) -> list[pandas.DataFrame]:
+    return [rows for rows in iterate_scaled_runs(tables, "pruning") if has_skill(rows)]
+
+
+def kept_of_kinds(tables: StudyTables, *, removed: float) -> Iterator[Reading]:
+    """Yield what is kept with most heads of one kind removed, and which kind keeps less than both others."""
+    found = {kind: pool(kind_needs_more(tables, kind, removed=removed)) for kind in KINDS}
+    known = {kind: one for kind, one in found.items() if one is not None and not one.barrier}
+    if len(known) < len(KINDS):
+        return
+    yield Reading((Number("removed_of_kind", Estimate(removed), "share"),))
+    for kind, one in known.items():
+        yield Reading((replace(one.numbers[0], name="kept_of_kind"),), part=kind)
+    for kind, one in known.items():
+        if one.verdict == HOLDS:
+            yield Reading((Number("stands_out", Estimate(1.0), "count"),), part=kind)
+
+
+def gains_of_main_order(tables: StudyTables) -> Iterator[Reading]:
+    """Yield what the order that claims are judged by keeps beyond random orders, and beyond that by ablation."""
+    for order in ("random", "ablation"):
+        curves = [(main_curve(rows), curve_by(rows, (order, ""))) for rows in _with_skill(tables)]
+        gains = [number("gain_over", ours.area - other.area, signed=True) for ours, other in curves if ours and other]
+        if gains:
+            yield Reading((together(gains),), part=order)

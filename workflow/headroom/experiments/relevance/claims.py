@@ -6,6 +6,7 @@ from headroom.claims.evidence import each_run
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate
 from headroom.study.selection import last_epochs, rows_where
+from headroom.study.tables import StudyTables
 
 
 @each_run("relevance")
@@ -31,6 +32,10 @@ def leading_sites(rows: pandas.DataFrame, leads: float) -> Estimate:
     return Estimate(*(float((best[name] > leads).mean()) for name in ("value", "low", "high")))
 
 
-def conservation_error(rows: pandas.DataFrame) -> float:
-    """Return the largest relative difference between relevances and logit; NaN if it was not measured."""
-    return float(rows_where(last_epochs(rows), measure="conservation-error")["value"].max())
+def relevance_conserved(tables: StudyTables, run: str, *, most: float) -> str:
+    """Look whether relevances add up to the logit, to within the share `most`."""
+    rows = rows_where(last_epochs(rows_where(tables.relevance, run=run)), measure="conservation-error")
+    error = float(rows["value"].max())
+    if error != error:
+        return "that was not measured"
+    return "" if error <= most else f"they miss it by up to {100 * error:.2g} %"

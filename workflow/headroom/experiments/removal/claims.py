@@ -1,16 +1,21 @@
 """Removal from the weights: heads' share of a model's parameters and of its time (Michel et al. 2019, section 4.3)."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pandas
 
-from headroom.claims.evidence import each_run, estimate_in
-from headroom.claims.verdict import Number, Reading, above, below, exactly
+from headroom.claims.evidence import by_run, each_run, estimate_in
+from headroom.claims.verdict import Number, Reading, above, below, exactly, mean_over_runs
 from headroom.core.statistics import Estimate
 from headroom.study.selection import last_epochs, rows_where
+from headroom.study.tables import StudyTables
 
 WHOLE_MODEL = ("model", "generation")
 """The timed part that is the whole model: of a classifier, of a translation model."""
+
+PARTS = ("encoder", "decoder", "generation", "model")
+"""The timed parts of models, in the order in which they are listed."""
 
 
 @each_run("timing")
@@ -65,3 +70,48 @@ def parameter_shares(rows: pandas.DataFrame) -> pandas.DataFrame:
     last = last_epochs(rows)
     total = last["attention_parameters"].sum() / last["model_parameters"]
     return last.assign(head_share=last["head_parameters"] / last["attention_parameters"], model_share=total)
+
+
+def on_accelerator(tables: StudyTables, run: str) -> str:
+    """Look whether a model was timed on an accelerator."""
+    devices = sorted(set(rows_where(tables.timing, run=run)["device"]))
+    return "" if devices and "cpu" not in devices else f"it was timed on {' and '.join(devices) or 'no device'}"
+
+
+def speedups(views: Sequence[StudyTables], *, share: float, near: float) -> Iterator[tuple[str, Reading]]:
+    """Yield what slicing out half of the heads gains: by part for one timed task, of the whole model for several."""
+    timed = [view for view in views if view.has("timing")]
+    if len(timed) == 1:
+        yield from ((timed[0].task, reading) for reading in _speedups_by_part(timed[0], share))
+        return
+    for view in timed:
+        rows = pandas.concat([half_sliced(own, share=share, near=near) for own in by_run(view.timing, view)])
+        if len(rows):
+            yield view.task, _speedup(rows_where(rows, batch_size=rows["batch_size"].max()))
+
+
+def _speedups_by_part(tables: StudyTables, share: float) -> Iterator[Reading]:
+    timing = pandas.concat(list(by_run(tables.timing, tables)))
+    sliced = rows_where(timing, model="sliced")
+    sliced = sliced[sliced["share_removed"] > 0]
+    if sliced.empty:
+        return
+    nearest = min(map(float, sliced["share_removed"]), key=lambda value: abs(value - share))
+    batch = float(sliced["batch_size"].max())
+    about = Number("timed_share", Estimate(nearest), "share"), Number("timed_batch", Estimate(batch), "count")
+    yield Reading(about)
+    rows = rows_where(timing, share_removed=nearest, batch_size=batch)
+    for part in PARTS:
+        own = rows_where(rows, model="sliced", part=part)
+        if len(own):
+            yield _speedup(own, part)
+    masked = rows_where(rows, model="masked")["speedup"]
+    if len(masked):
+        yield Reading((Number("masked_speedup", Estimate(float(masked.mean()))),))
+
+
+def _speedup(rows: pandas.DataFrame, part: str = "") -> Reading:
+    columns = ("speedup", "speedup_low", "speedup_high")
+    found = mean_over_runs([estimate_in(rows_where(rows, run=run), *columns) for run in rows["run"].unique()])
+    expected = Estimate(float(rows["expected_speedup"].mean()))
+    return Reading((Number("speedup", found), Number("expected_speedup", expected)), part=part)

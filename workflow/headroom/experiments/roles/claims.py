@@ -112,3 +112,10 @@ def in_order(target: str) -> tuple[int, str]:
     """Return the key that sorts relations as the paper's table 1 does, others behind them."""
     known = PAPER_RELATIONS.index(target) if target in PAPER_RELATIONS else len(PAPER_RELATIONS)
     return known, target
+
+
+def some_function(tables: StudyTables, run: str) -> str:
+    """Look whether some head has a function that no head of the untrained model has."""
+    roles = rows_where(tables.roles, run=run)
+    beyond = functions(select_held(roles)) - functions(select_held(roles, UNTRAINED))
+    return "" if beyond else "none has"

@@ -12,8 +12,8 @@ from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_o
 from headroom.claims.verdict import Number, Reading, above, below
 from headroom.core import ranks
 from headroom.core.statistics import Estimate, estimate_mean
-from headroom.study.selection import main_criterion, main_metric, measurable, rows_where
-from headroom.study.tables import StudyTables
+from headroom.study.selection import main_criterion, main_metric, main_set, measurable, rows_where, with_scale
+from headroom.study.tables import StudyTables, task_of
 
 BySite = dict[tuple[str, int], ndarray]
 """By kind and layer the (heads,) scores of a site."""
@@ -124,3 +124,20 @@ def _within_sites(first: BySite, second: BySite) -> ndarray:
     """Return the rank correlation of the heads of every site that both have, (sites,); 0 of scores without ranks."""
     pairs = [(first[site], second[site]) for site in sorted(first) if site in second]
     return numpy.nan_to_num(numpy.array([ranks.correlation("spearman", *pair).value for pair in pairs]))
+
+
+def early_seen(tables: StudyTables, run: str, *, most: float) -> str:
+    """Look whether the first judged epoch of a training scores at most the share `most` of its last one."""
+    rows = with_scale(rows_where(tables.pruning_epochs, run=run))
+    epochs = list_judged_epochs(rows)
+    if not epochs:
+        return "none was judged"
+    scores = rows_where(rows, metric=main_metric(rows), set=main_set(rows)).groupby("epoch")["scale"].first()
+    found = float(scores[epochs[0]] / scores[epochs[-1]])
+    return "" if found <= most else f"its first has {100 * found:.0f} %"
+
+
+def new_heads(tables: StudyTables, run: str) -> str:
+    """Look whether the heads of a model were new when it was trained."""
+    pretrained = tables.description(task_of(run)).ground == "pretrained encoder"
+    return "they come from a pretrained encoder" if pretrained else ""

@@ -40,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(board(evaluate(found_in(given.results))), end="")
         return
+    from headroom.claims.answer import answer
     from headroom.claims.rows import claim_rows, number_rows
     from headroom.claims.table import CLAIMS, NUMBERS
-    from headroom.decisions.answer import answer
     from headroom.study.configuration import list_tables
 
     tables = list_tables(given.tables, given.configuration)
     decisions = evaluate(tables)
     CLAIMS.write(given.output, claim_rows(decisions, tables, given.study))
-    NUMBERS.write(given.numbers, number_rows(decisions, answer(tables), given.study))
+    NUMBERS.write(given.numbers, number_rows(decisions, answer(tables, decisions), given.study))

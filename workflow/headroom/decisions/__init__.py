@@ -1,1 +1,0 @@
-"""The programs that decide the claims of a study and find the numbers of its answer."""
