@@ -18,8 +18,7 @@ from claims.claim_tables import (
 )
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Estimate
-from headroom.claims.words import Measured
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Estimate, Number
 from headroom.core.errors import HeadroomError
 from headroom.experiments.settling.claims import new_heads
 from headroom.study.arms import ArmDescription
@@ -423,7 +422,7 @@ def test_the_first_arm_of_ordinary_training_votes_whatever_its_name(tmp_path: Pa
 
 
 def test_numbers_have_real_minus_signs_and_intervals() -> None:
-    assert str(Measured("{} BLEU", Estimate(-13.56, -14.1, -12.9), signed=True)) == "−13.6 [−14.1, −12.9] BLEU"
-    assert Measured("", Estimate(0.9271, 0.8512, 1.0), "share").text() == "93 [85, 100] %"
-    assert Measured("", Estimate(3.0), "count").text() == "3"
-    assert Measured("", Estimate(float("nan"))).text() == "–"
+    assert Number("", Estimate(-13.56, -14.1, -12.9), signed=True).text() == "−13.6 [−14.1, −12.9]"
+    assert Number("", Estimate(0.9271, 0.8512, 1.0), "share").text() == "93 [85, 100] %"
+    assert Number("", Estimate(3.0), "count").text() == "3"
+    assert Number("", Estimate(float("nan"))).text() == "–"

@@ -7,9 +7,8 @@ import pandas
 import pytest
 from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS, NUMBERS
-from headroom.claims.words import Measured
-from headroom.core.statistics import Estimate
 from headroom.experiments.scores.table import SCORES
+from headroom.figures.numbers import read_numbers
 from headroom.report.first_screen import describe_study
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
@@ -42,7 +41,7 @@ def test_marked_numbers_are_those_of_their_cells(document: html.HtmlElement, num
     assert len(marked) > 20
     for one in marked:
         row = cell(numbers, one.get("data-cell"))
-        written = Measured("{}", Estimate(row["value"], row["low"], row["high"]), row["unit"], bool(row["signed"]))
+        (written,) = (one.number for one in read_numbers(row.to_frame().T))
         text = one.text_content().replace("\u202f", " ").replace("\u00a0", " ")
         if text.startswith("["):
             assert [float(end) for end in one.get("value").split()] == pytest.approx([row["low"], row["high"]])
@@ -82,9 +81,8 @@ def test_claims_say_the_numbers_of_their_table(document: html.HtmlElement, numbe
     for name, own in pooled.groupby("what"):
         (unfolded,) = document.xpath(f"//details[@id='claim-{name}']")
         text = re.sub(r"[\u202f\u00a0]", " ", unfolded.text_content())
-        for row in own.itertuples():
-            written = Measured("{}", Estimate(row.value, row.low, row.high), row.unit, bool(row.signed)).text()
-            assert written.replace("\u202f", " ") in text, (name, row.name, written)
+        for one in read_numbers(own):
+            assert one.number.text().replace("\u202f", " ") in text, (one.cell, one.number)
 
 
 def _in_order(pooled: pandas.DataFrame) -> list[str]:

@@ -6,8 +6,7 @@ import pytest
 from headroom.claims.pooling import read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
-from headroom.claims.words import Measured
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number
 from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell
 from headroom.study.selection import rows_where
@@ -22,7 +21,7 @@ WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
 
 
 def phrase(value: float, low: float, high: float, unit: str, *, signed: bool) -> str:
-    return Measured("", Estimate(value, low, high), unit, signed=signed).text()
+    return Number("", Estimate(value, low, high), unit, signed=signed).text()
 
 
 def plain(text: str) -> str:

@@ -78,6 +78,12 @@ def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[R
                 yield {"claim": claim, "part": part, "ground": ground, "kind": kind, **_row(alike, asked)}
 
 
+def number_of_ground(row: "Row | pandas.Series[Any]") -> Number:
+    """Return the number of a row of `by_ground`; one that is held against 0 has a sign."""
+    found = Estimate(row["value"], row["low"], row["high"])
+    return Number(row["number"], found, row["unit"], signed=row["threshold"] == 0)
+
+
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
     """Return what the studies in rows of the table `claims` say together."""
     judged = rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")]

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy
 from numpy import ndarray
 
+from headroom.core.formatting import MOST_DECIMALS, count, estimate, number
 from headroom.core.statistics import Estimate, estimate_mean, interval, over_runs
 
 Unit = Literal["number", "share", "count"]
@@ -83,6 +84,34 @@ class Number:
     def verdict(self) -> str:
         """What its interval says; `undecided` if nothing is asked of it."""
         return UNDECIDED if self.asked is None else self.asked.verdict(self.found)
+
+    def text(self) -> str:
+        """Return the number with its interval, as it is written."""
+        if math.isnan(self.found.low) or self.found.low == self.found.high:
+            return self.bare()
+        scaled, digits = self._scaled()
+        return estimate(*scaled, signed=self.signed, digits=digits, most=self._most) + self._suffix
+
+    def bare(self) -> str:
+        """Return the number alone, as it is written."""
+        scaled, digits = self._scaled()
+        if self.unit == "count" and scaled.value == round(scaled.value):
+            return count(scaled.value)
+        return number(scaled.value, digits, signed=self.signed, decimals=self._most) + self._suffix
+
+    def _scaled(self) -> tuple[Estimate, int]:
+        """Return the number in its unit and the significant digits that it deserves."""
+        scaled = self.found.times(100) if self.unit == "share" else self.found
+        largest = max((abs(end) for end in scaled if not math.isnan(end)), default=0.0)
+        return scaled, 2 if self.unit == "share" or largest < 1 else 3
+
+    @property
+    def _most(self) -> int:
+        return 1 if self.unit == "share" else MOST_DECIMALS
+
+    @property
+    def _suffix(self) -> str:
+        return " %" if self.unit == "share" else ""
 
 
 def exactly(value: float) -> Estimate:

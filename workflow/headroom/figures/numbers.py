@@ -1,34 +1,40 @@
 """The numbers in the page's sentences: rows of the table `numbers`, each marked with the row it comes from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas
 from markupsafe import Markup
 
 from headroom.claims.rows import ANSWER, POOLED
-from headroom.claims.words import Measured
+from headroom.claims.verdict import Number
 from headroom.core.statistics import Estimate
 from headroom.study.selection import rows_where
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of the table `numbers`, ready for a sentence."""
+    """A row of the table `numbers`, ready for a sentence."""
 
-    measured: Measured  # the number with its interval
+    number: Number  # the number with its interval
+    words: str  # a text with `{}` in place of the number, e.g. `{} of the heads unchanged`
     cell: str  # the row of the table: what, task, run, part and name, separated by `|`
     with_interval: bool = False  # whether it is written with its interval
 
     @property
     def found(self) -> Estimate:
         """The value and the ends of its interval."""
-        return self.measured.found
+        return self.number.found
+
+    @property
+    def sentence(self) -> str:
+        """The number with its interval in its words."""
+        return self.words.replace("{}", self.number.text(), 1)
 
     @property
     def interval(self) -> Markup:
         """The interval in brackets, without a unit, marked with its row; "" without one."""
-        _, bracket, rest = self.measured.text().partition(" [")
+        _, bracket, rest = self.number.text().partition(" [")
         if not bracket:
             return Markup("")
         marked = Markup('<data value="{:.9g} {:.9g}" data-cell="{}">[{}]</data>')
@@ -37,7 +43,7 @@ class Shown:
     @property
     def full(self) -> "Shown":
         """The same number, written with its interval."""
-        return Shown(self.measured, self.cell, with_interval=True)
+        return replace(self, with_interval=True)
 
     @property
     def percent(self) -> float:
@@ -45,12 +51,20 @@ class Shown:
         return min(100.0, max(0.0, 100 * self.found.value))
 
     def __str__(self) -> str:
-        return self.measured.text() if self.with_interval else self.measured.bare()
+        return self.number.text() if self.with_interval else self.number.bare()
 
     def __html__(self) -> str:
         """Return the number marked with its row, so that it can be traced (and a test traces it)."""
         marked = Markup('<data value="{:.9g}" data-cell="{}">{}</data>')
         return str(marked.format(self.found.value, self.cell, str(self).replace(" %", "\u202f%")))
+
+
+def read_numbers(rows: pandas.DataFrame) -> Iterator[Shown]:
+    """Yield the rows of the table `numbers`."""
+    for row in rows.to_dict("records"):
+        found = Estimate(row["value"], row["low"], row["high"])
+        number = Number(row["name"], found, row["unit"], signed=bool(row["signed"]))
+        yield Shown(number, row["words"], "|".join(row[name] for name in ("what", "task", "run", "part", "name")))
 
 
 class Numbers:
@@ -61,7 +75,8 @@ class Numbers:
 
     def parts(self, what: str, name: str, task: str) -> dict[str, Shown]:
         """Return a number of a task for each of its parts, "" for the whole."""
-        return dict(self._found(what, name, task))
+        rows = rows_where(self._rows, what=what, task=task, name=name)
+        return dict(zip(rows["part"], read_numbers(rows), strict=True))
 
     def one(self, what: str, name: str, task: str, part: str = "") -> Shown | None:
         """Return a number of a task, or of a part of it; None if it was not found."""
@@ -70,10 +85,3 @@ class Numbers:
     def answer(self, name: str, task: str, part: str = "") -> Shown | None:
         """Return a number of the study's answer; None if it was not found."""
         return self.one(ANSWER, name, task, part)
-
-    def _found(self, what: str, name: str, task: str) -> Iterator[tuple[str, Shown]]:
-        rows = rows_where(self._rows, what=what, task=task, name=name)
-        columns = ["run", "part", "value", "low", "high", "unit", "signed"]
-        for run, part, value, low, high, unit, signed in rows[columns].itertuples(index=False):
-            measured = Measured("{}", Estimate(value, low, high), unit, bool(signed))
-            yield part, Shown(measured, "|".join([what, task, run, part, name]))

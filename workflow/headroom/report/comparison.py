@@ -15,12 +15,11 @@ from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.claims.evidence import curve_by, has_skill, iterate_scaled_runs, orders_in, select_judged
-from headroom.claims.pooling import by_ground
+from headroom.claims.pooling import by_ground, number_of_ground
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
-from headroom.claims.words import Measured
 from headroom.core.errors import visible
-from headroom.core.statistics import Estimate, over_runs
+from headroom.core.statistics import over_runs
 from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
@@ -117,8 +116,7 @@ def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
     for row in (one for one in by_ground(*tables) if one["verdict"] != NOT_RUN):
         ours = row["barrier"]
         if "value" in row:
-            found = Estimate(row["value"], row["low"], row["high"])
-            ours = Measured("", found, row["unit"], signed=row["threshold"] == 0).text()
+            ours = number_of_ground(row).text()
         ground = f"{row['ground']}, {row['kind']}"
         yield GroundCell(row["claim"], row["part"], ground, row["verdict"], ours, row["studies"])
 

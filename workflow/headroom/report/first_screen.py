@@ -1,7 +1,7 @@
 """The first screen: the answer in a few numbers, every claim as a tile with its verdicts, and cautions."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -10,15 +10,15 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import Claim, all_claims, read_papers, threshold
-from headroom.claims.pooling import read_grounds
+from headroom.claims.pooling import number_of_ground, read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
-from headroom.claims.words import Measured, metric_word
+from headroom.claims.words import metric_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
 from headroom.experiments.arms.head_counts import heads_per_site
 from headroom.figures.names import choose_words, task_name
-from headroom.figures.numbers import Numbers
+from headroom.figures.numbers import Numbers, read_numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
 from headroom.study.selection import main_metric, main_run, rows_where
@@ -59,7 +59,7 @@ def _verdict(
     claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame
 ) -> ClaimVerdict:
     task, part, verdict = str(row["task"]), str(row["part"]), str(row["verdict"])
-    ours = "; ".join(map(str, list_measured(rows_where(numbers, run=POOLED))))
+    ours = "; ".join(one.sentence for one in read_numbers(rows_where(numbers, run=POOLED)))
     if verdict == NOT_RUN:
         ours = ABSENT if task else NO_TASK
     if len(runs) > 2:
@@ -89,26 +89,19 @@ def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
     if rows.empty or number not in ("", rows["number"].iloc[0]):
         return ""
     row = rows.iloc[0]
-    found = Measured("", Estimate(row["value"], row["low"], row["high"]), row["unit"], signed=row["threshold"] == 0)
+    found = number_of_ground(row)
     return f"{row['ground']}: {found.text()}" + ("" if number else f", {row['verdict']}")
-
-
-def list_measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
-    """Yield the numbers of rows of the table `numbers`, in their words."""
-    columns = ["words", "value", "low", "high", "unit", "signed"]
-    for words, value, low, high, unit, signed in numbers[columns].itertuples(index=False):
-        yield Measured(words, Estimate(value, low, high), unit, bool(signed))
 
 
 def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
     """Return the interval for these trainings, how far apart the runs judged alone are, and their verdicts."""
     own = numbers[(numbers["run"] != POOLED) & (numbers["name"] == row["number"])].drop_duplicates("run")
-    ordered = sorted(list_measured(own), key=lambda one: one.found.value)
+    ordered = sorted((one.number for one in read_numbers(own)), key=lambda one: one.found.value)
     parts = [f"{plural(len(runs), 'training')}, from {ordered[0].bare()} to {ordered[-1].bare()}"] if ordered else []
     if not math.isnan(row["these_low"]):
-        (main,) = list_measured(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
-        these = replace(main, words="{}", found=Estimate(row["value"], row["these_low"], row["these_high"]))
-        parts.append(f"these on other sentences {these}")
+        (main,) = read_numbers(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
+        these = replace(main.number, found=Estimate(row["value"], row["these_low"], row["these_high"]))
+        parts.append(f"these on other sentences {these.text()}")
     return "; ".join([*parts, str(row["votes"])])
 
 
