@@ -129,9 +129,8 @@ def main_name(rows: pandas.DataFrame) -> str:
 
 def keys(looks: Mapping[str, Look], rows: pandas.DataFrame) -> tuple[Key, ...]:
     """Return the keys of what is drawn: the lines, strongest first, the control and the full model."""
-    present, names = set(rows["line"]), {MAIN: main_name(rows)}
-    drawn = [panels.key(look, names.get(line, line)) for line, look in reversed(list(looks.items())) if line in present]
-    band = [Key(mark_sample("band", "control"), RANDOM)] if RANDOM in present else []
+    drawn = panels.keys(looks, rows["line"], names={MAIN: main_name(rows)})[::-1]
+    band = [Key(mark_sample("band", "control"), RANDOM)] if RANDOM in set(rows["line"]) else []
     return (*drawn, *band, full_key())
 
 

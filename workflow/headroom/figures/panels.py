@@ -5,7 +5,7 @@ by hue, a column of the frame: the `Look` of every value, from back to front; ot
 is the place of a thin dashed line, e.g. of the full model; `limits` are the ends of the axis of numbers. Sizes are px.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -258,6 +258,18 @@ def key(look: Look, name: str, *, line: bool = True) -> Key:
     face = "var(--paper)" if look.is_hollow else f"var(--{look.colour.variable})"
     shape = Markup(drawn + _MARKS[look.marker]).format(look.colour.variable, face, _SVG_DASHES[look.dash])
     return Key(Markup('<svg class="sample" viewBox="0 0 28 12" aria-hidden="true">{}</svg>').format(shape), name)
+
+
+def keys(
+    looks: Mapping[str, Look],
+    among: Iterable[str] | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
+    line: bool = True,
+) -> tuple[Key, ...]:
+    """Return the keys of looks, in their order, of those that are drawn (`among`), with names that are not theirs."""
+    drawn, others = set(looks if among is None else among), names or {}
+    return tuple(key(look, others.get(hue, hue), line=line) for hue, look in looks.items() if hue in drawn)
 
 
 def atlases(drawn: Sequence[Markup], label: str, task: str) -> list[Panel]:

@@ -1,6 +1,8 @@
 """What sections share: the tasks of a study, their panels side by side, and the values that the papers published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import NamedTuple
 
 import pandas
 from markupsafe import Markup
@@ -9,7 +11,7 @@ from headroom.claims.entries import read_papers
 from headroom.core.formatting import listing
 from headroom.figures.names import heading, task_name
 from headroom.figures.prose import words
-from headroom.figures.spec import Panel
+from headroom.figures.spec import Figure, Fold, Panel, Section
 from headroom.study.tables import StudyTables
 
 PUBLISHED = {name: value for paper in read_papers() for name, value in paper.values.items()}
@@ -20,6 +22,42 @@ def views_with(study: StudyTables, *tables: str) -> dict[str, StudyTables]:
     """Return the tables of every task that has rows in one of these tables, by task."""
     views = {task: study.of_task(task) for task in study.tasks}
     return {task: view for task, view in views.items() if any(view.has(name) for name in tables)}
+
+
+class Parts(NamedTuple):
+    """What a section consists of: its figure, its folds without those of experiments that were not run, its remarks."""
+
+    figure: Figure | None
+    folds: Sequence[Fold | None]
+    remarks: Iterable[str] = ()
+
+
+Views = dict[str, StudyTables]
+"""By task the tables of the tasks that have an experiment."""
+
+Build = Callable[[StudyTables, Views], Parts | None]
+"""What builds a section of a study, in which some task has the experiment; None if there is nothing to show."""
+
+
+def section_of(name: str, title: str, *tables: str) -> Callable[[Build], Callable[[StudyTables], Section]]:
+    """Make a section of the function that builds it: its experiment has the name, and rows in one of the tables.
+
+    It says which tasks lack the experiment, or that it was not run.
+    """
+
+    def declare(build: Build) -> Callable[[StudyTables], Section]:
+        @wraps(build)
+        def section(study: StudyTables) -> Section:
+            views = views_with(study, *tables)
+            parts = build(study, views) if views else None
+            if parts is None:
+                return Section(name, title, missing=words(name, "missing"))
+            folds = tuple(fold for fold in parts.folds if fold)
+            return Section(name, title, parts.figure, folds, (*lacking(study, views), *parts.remarks))
+
+        return section
+
+    return declare
 
 
 def label(study: StudyTables, task: str, what: str = "") -> str:

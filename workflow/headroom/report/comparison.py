@@ -85,7 +85,7 @@ def render(studies: Sequence[FinishedStudy]) -> str:
         grounds=list(ground_rows(studies)),
         words=VERDICTS,
         panel=curves_panel(pandas.DataFrame(curves), looks) if curves else "",
-        key=[*(panels.key(look, name) for name, look in looks.items()), panels.full_key()],
+        key=[*panels.keys(looks), panels.full_key()],
         orders=list(dict.fromkeys(row["order"] for row in curves)),
         light=light,
         dark=dark,

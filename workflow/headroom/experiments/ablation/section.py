@@ -26,8 +26,8 @@ from headroom.figures.effects import HERE, LOOKS, effects, in_percent, main_effe
 from headroom.figures.names import choose_folded_runs, choose_words, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import PUBLISHED, build_panels, label, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Key, Panel, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, label, lead, section_of
 from headroom.study.selection import (
     chosen_heads,
     in_order,
@@ -40,7 +40,6 @@ from headroom.study.selection import (
 )
 from headroom.study.tables import StudyTables, kind_of
 
-TITLE = "Removing one head"
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
 
@@ -66,11 +65,9 @@ KEY = (
 )
 
 
-def section(study: StudyTables) -> Section:
+@section_of("ablation", "Removing one head", "ablation")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about single-head ablation."""
-    views = views_with(study, "ablation")
-    if not views:
-        return Section("ablation", TITLE, missing=str(words("ablation", "missing")))
     main = {task: main_effects(view) for task, view in views.items()}
     frame = pandas.concat(rows.sort_values("delta") for rows in main.values())
     drawn = [panel for task, rows in main.items() for panel in _panels(rows, label(study, task))]
@@ -86,7 +83,7 @@ def section(study: StudyTables) -> Section:
     if more:
         others = Figure("ablation_more", tuple(more), words("ablation", "alt"), key=KEY, is_atlas=True)
         folds.append(Fold("Other text and other runs", others))
-    return Section("ablation", TITLE, figure, tuple(filter(None, folds)), lacking(study, views))
+    return Parts(figure, folds)
 
 
 def effect_marks(rows: pandas.DataFrame, limit: float) -> dict[Head, Mark]:
@@ -224,14 +221,13 @@ def build_replaced_curves(view: StudyTables) -> pandas.DataFrame:
 
 
 def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
-    kinds = in_order(frame["replacement"], REPLACED)
     limits = curve_limits(frame)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         axes = panels.REMOVED, ("kept", choose_words(task).kept)
         return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
 
-    key = (*(panels.key(REPLACED[kind], kind) for kind in kinds), panels.full_key())
+    key = (*panels.keys(REPLACED, frame["replacement"]), panels.full_key())
     return Figure("replaced", build_panels(study, frame, draw), *texts("ablation", "replaced"), key, frame)
 
 

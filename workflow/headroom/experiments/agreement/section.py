@@ -8,29 +8,26 @@ from headroom.figures import panels
 from headroom.figures.effects import HERE, LOOKS, effects, in_percent, percent_label
 from headroom.figures.panels import Look, kind_keys
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Section, Table
-from headroom.figures.views import PUBLISHED, build_panels, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, lead, section_of
 from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
 from headroom.study.tables import StudyTables, TaskKind, kind_of
 
-TITLE = "Agreement across domains"
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
 NAMED = 2
 """So many heads with the largest losses have their names next to their marks."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("agreement", "Agreement across domains", "agreement")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about the correlation of ablation effects between test sets."""
-    views = views_with(study, "agreement")
-    if not views:
-        return Section("agreement", TITLE, missing=str(words("agreement", "missing")))
     rows = {task: agreements(view) for task, view in views.items()}
     both = pandas.concat(on_both(view, rows[task]) for task, view in views.items())
     frame = pandas.concat(rows.values())
     label = "Method and numbers, without the heads of the largest losses"
     numbers = Fold(label, _draw_dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
     figure = _scatter(study, both) if len(both) else None
-    return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
+    return Parts(figure, [numbers])
 
 
 def agreements(view: StudyTables) -> pandas.DataFrame:
@@ -90,8 +87,7 @@ def _draw_dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         return panels.lines(own, looks, f"agreement-dropped-{task}", *axes, hue="statistic", limits=limits)
 
-    names = ("Pearson", "Spearman", "Pearson, paper")
-    key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
+    key = panels.keys(looks, names={"pearson": "Pearson", "spearman": "Spearman", "paper": "Pearson, paper"})
     return Figure("agreement_dropped", build_panels(study, frame, draw), *texts("agreement", "dropped"), key, frame)
 
 

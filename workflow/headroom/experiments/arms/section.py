@@ -90,7 +90,7 @@ class Comparison:
     def key(self) -> tuple[Key, ...]:
         """The key of the lines."""
         drawn = {arm for view in self.views for arm in arms_with_lines(view)}
-        return tuple(panels.key(look, arm) for arm, look in self.looks.items() if arm in drawn)
+        return panels.keys(self.looks, drawn)
 
     def label(self, view: StudyTables, text: str = "") -> str:
         """The label of a panel."""
@@ -256,7 +256,7 @@ def _overlaps(comparison: Comparison) -> Fold | None:
         return panels.dots(own, looks, name, across, row="arm", hue="pairs", reference=chance, rows=rows, limits=ends)
 
     made = comparison.panels(frame[frame["share"] == share], draw)
-    key = tuple(panels.key(look, one, line=False) for one, look in looks.items())
+    key = panels.keys(looks, line=False)
     means = frame[~frame["single"]]
     columns = [*comparison.lead, "share", "arm", "pairs", "value", "number", "chance"]
     headings = {"share": "most important heads", "pairs": "two runs", "value": "in common", "number": "pairs"}

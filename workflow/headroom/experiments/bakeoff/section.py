@@ -16,14 +16,12 @@ from headroom.figures.atlas import draw_atlases
 from headroom.figures.names import choose_words, criterion_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import build_panels, label, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Panel, Table
+from headroom.figures.views import Parts, Views, build_panels, label, lead, section_of
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
 from headroom.study.selection import rows_where, with_shares
 from headroom.study.tables import StudyTables
-
-TITLE = "Which criterion keeps most?"
 
 WAY = ["order", "ranking", "repair"]
 LOOKS = {
@@ -31,6 +29,8 @@ LOOKS = {
     "none": Look(palette.KIND_COLOURS["A"], marker="s"),
 }
 """Looks of criteria that need references, and of those that do not."""
+
+KEY = panels.keys(LOOKS, names={"labels": "needs references", "none": "needs none"}, line=False)
 
 LAYOUTS = {
     "bad": Look(palette.CONTROL, "dashed", "v", is_hollow=True),
@@ -47,21 +47,19 @@ LEAST = 0.01
 """Where criteria without any pass are drawn, in passes, on the logarithmic axis of the cost."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("bakeoff", "Which criterion keeps most?", "bakeoff")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about criteria at equal numbers of heads."""
-    views = views_with(study, "bakeoff")
-    if not views:
-        return Section("bakeoff", TITLE, missing=str(words("bakeoff", "missing")))
     wide = pandas.concat(tabulate_orders(view) for view in views.values())
     plain = wide[(wide["ranking"] == "fixed") & (wide["repair"] == "none")]
-    figure = Figure("bakeoff", build_panels(study, plain, _against_cost), *texts("bakeoff"), _key(), plain)
+    figure = Figure("bakeoff", build_panels(study, plain, _against_cost), *texts("bakeoff"), KEY, plain)
     folds = [Fold("All criteria, re-scored and repaired", tables=(_table(wide, study),))]
     folds += retraining(study, list(views.values()))
     if drawn := [panel for task, view in views.items() for panel in _atlases(study, task, view)]:
         atlas = Figure("bakeoff_scores", tuple(drawn), words("bakeoff", "atlases"), "", ATLAS_KEY, is_atlas=True)
         folds.append(Fold("The scores of every criterion", atlas))
     folds.append(Fold("Method", text=words("bakeoff", "method")))
-    return Section("bakeoff", TITLE, figure, tuple(folds), lacking(study, views))
+    return Parts(figure, folds)
 
 
 def tabulate_orders(view: StudyTables) -> pandas.DataFrame:
@@ -131,11 +129,6 @@ def _look(order: str) -> Look:
     return LOOKS["labels" if criterion(order).labels else "none"]
 
 
-def _key() -> tuple[Key, ...]:
-    names = {"labels": "needs references", "none": "needs none"}
-    return tuple(panels.key(LOOKS[name], text, line=False) for name, text in names.items())
-
-
 def _table(wide: pandas.DataFrame, study: StudyTables) -> Table:
     named = wide.assign(
         name=wide["order"].map(criterion_name),
@@ -164,7 +157,7 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
         return []
     rows = pandas.concat(found, ignore_index=True)
     panels_by_task = build_panels(study, rows, _before_and_after)
-    key = tuple(panels.key(look, name) for name, look in reversed(LAYOUTS.items()))
+    key = panels.keys(LAYOUTS)[::-1]
     figure = Figure("bakeoff_retraining", panels_by_task, *texts("bakeoff", "retraining"), key, rows)
     keys = ["task", "run", "layout", "draw"]
     before, after = (rows[chosen] for chosen in (rows["updates"] == 0, rows["updates"] > 0))

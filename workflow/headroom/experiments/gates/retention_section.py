@@ -105,9 +105,9 @@ def _by_kind(frame: pandas.DataFrame, study: StudyTables) -> Figure:
         rows, name = pandas.concat([own.assign(hue=own["group"]), theirs]), f"retention-{task}"
         return panels.lines(rows, looks, name, *axes, hue="hue", units="task", limits=(-3, 103), height=262)
 
-    ours_first = sorted(looks, key=lambda hue: hue.startswith(PAPER))
-    key = [panels.key(looks[hue], palette.KIND_NAMES.get(hue, hue)) for hue in ours_first]
-    return Figure("retention", build_panels(study, frame, draw), *texts("gates", "retention"), tuple(key))
+    key = panels.keys(looks, names=palette.KIND_NAMES)
+    ours_first = (*key[len(KINDS) :], *key[: len(KINDS)])
+    return Figure("retention", build_panels(study, frame, draw), *texts("gates", "retention"), ours_first)
 
 
 def _table(frame: pandas.DataFrame) -> Table:

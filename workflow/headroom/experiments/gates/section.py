@@ -69,7 +69,7 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     trained = frame[frame["method"] != UNTRAINED]
     ends = trained[~trained["method"].isin([GRADIENT, RANDOM])][["score", "low", "high"]]
     limits = max(0.0, ends.min().min() - 3), max(103.0, ends.max().max() + 3)
-    made, present = [], set(frame["method"])
+    made = []
     for view in views:
         looks = choose_looks(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
         for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
@@ -79,10 +79,9 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
             several = len(study.tasks) > 1
             title = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
             made.append(Panel(drawing, title, task=view.task))
-    drawn = [(look, method) for method, look in reversed(looks.items()) if method in present]
-    key = [panels.key(look, METHOD_NAMES.get(method, method)) for look, method in drawn]
-    key.append(panels.key(Look(palette.INK, "dashed"), "trained model"))
-    return Figure("gates", tuple(made), *texts("gates"), tuple(key), frame)
+    key = panels.keys(looks, frame["method"], names=METHOD_NAMES)[::-1]
+    trained_model = panels.key(Look(palette.INK, "dashed"), "trained model")
+    return Figure("gates", tuple(made), *texts("gates"), (*key, trained_model), frame)
 
 
 def choose_looks(colour: Colour) -> dict[str, Look]:

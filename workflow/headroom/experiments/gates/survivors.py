@@ -80,8 +80,8 @@ def _figure(found: pandas.DataFrame, study: StudyTables) -> Figure | None:
         axes = ("share", "encoder heads kept (%)"), ("survive", "heads with a role kept (%)")
         return panels.lines(own, LOOKS, f"survivors-{task}", *axes, hue="hue", limits=(-3, 103))
 
-    key = [panels.key(look, METHOD_NAMES.get(hue, hue)) for hue, look in LOOKS.items() if hue in set(frame["hue"])]
-    return Figure("survivors", build_panels(study, frame, draw), *texts("gates", "survivors"), tuple(key), frame)
+    key = panels.keys(LOOKS, frame["hue"], names=METHOD_NAMES)
+    return Figure("survivors", build_panels(study, frame, draw), *texts("gates", "survivors"), key, frame)
 
 
 def _shares(rows: pandas.DataFrame) -> pandas.DataFrame:

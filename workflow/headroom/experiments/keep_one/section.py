@@ -14,24 +14,23 @@ from headroom.figures import panels
 from headroom.figures.effects import LOOKS, in_percent, paper_scale, percent_label
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import PUBLISHED, build_panels, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Key, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, lead, section_of
 from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
 from headroom.study.tables import StudyTables, kind_of
 
-TITLE = "Keeping one head per site"
 OTHER = "choose"
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]
 """Values of the paper by kind of task, kind of attention and layer, as they are written there."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("keep_one", "Keeping one head per site", "keep_one")
+def section(study: StudyTables, views: Views) -> Parts | None:
     """Return the section about sites that keep a single head."""
-    views = views_with(study, "keep_one")
     other = {task: rows for task, view in views.items() if len(rows := sites(view, OTHER))}
     if not other:
-        return Section("keep_one", TITLE, missing=str(words("keep_one", "missing")))
+        return None
     same = [sites(views[task], main_set(views[task].keep_one)) for task in other]
     first, second = (
         " and ".join(sorted(set(names))) for names in zip(*PUBLISHED["keep_one_tables"].values(), strict=True)
@@ -42,9 +41,7 @@ def section(study: StudyTables) -> Section:
     )
     main = {task: rows_where(rows, run=main_run(rows, views[task])) for task, rows in other.items()}
     folds = (Fold("All sites, and the paper’s tables", tables=tables, text=words("keep_one", "method")),)
-    return Section(
-        "keep_one", TITLE, _figure(study, main), folds, lacking(study, {task: views[task] for task in other})
-    )
+    return Parts(_figure(study, main), folds)
 
 
 def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:

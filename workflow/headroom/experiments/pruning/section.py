@@ -10,12 +10,11 @@ from headroom.figures.names import heading, run_name
 from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Panel, Section, Table
-from headroom.figures.views import label, lacking, views_with
+from headroom.figures.spec import Figure, Fold, Panel, Table
+from headroom.figures.views import Parts, Views, label, section_of
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
-TITLE = "Pruning curves"
 _FURTHER = [(dash, marker) for marker in "s^Dvx" for dash in ("dashed", "dashdot", "dotted")]
 """The looks of further orders."""
 
@@ -27,21 +26,18 @@ _ANY_KIND = curves.looks(palette.SOFT)
 """The looks in the key: kinds have the same, each in its colour."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("pruning", "Pruning curves", "pruning")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about removing more and more heads."""
-    views = views_with(study, "pruning")
-    if not views:
-        return Section("pruning", TITLE, missing=words("pruning", "missing"))
     rows = pandas.concat([curves.of_task(view) for view in views.values()], ignore_index=True)
     alone = (kinds(rows), layers(rows, study))
     together = rows_where(rows, scope="all")
-    figure, folds = None, []
+    figure, folds = None, list[Fold | None]()
     if len(together):
         colour = arm_colour(arm_of(together["run"].iloc[0]), study.arm_names)
         figure = _figure(together, colour)
         folds = [_steps(together), _orders(together, colour, study)]
-    shown = tuple(fold for fold in (*folds, *alone) if fold)
-    return Section("pruning", TITLE, figure, shown, lacking(study, views))
+    return Parts(figure, [*folds, *alone])
 
 
 def _figure(rows: pandas.DataFrame, colour: Colour) -> Figure:

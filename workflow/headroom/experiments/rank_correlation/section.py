@@ -6,12 +6,10 @@ from headroom.core.heads import KINDS
 from headroom.figures import palette, panels
 from headroom.figures.names import choose_folded_runs, run_name
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Panel, Section, Table
-from headroom.figures.views import label, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Panel, Table
+from headroom.figures.views import Parts, Views, label, lead, section_of
 from headroom.study.selection import in_order, last_epochs, main_run, rows_where
 from headroom.study.tables import StudyTables
-
-TITLE = "Do the criteria agree?"
 
 NAMES = {
     "gradient-example": "gradient, example",
@@ -28,11 +26,9 @@ NAMES = {
 WIDTH = 318.0
 
 
-def section(study: StudyTables) -> Section:
+@section_of("rank_correlation", "Do the criteria agree?", "rank_correlation")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about the agreement of criteria."""
-    views = views_with(study, "rank_correlation")
-    if not views:
-        return Section("rank_correlation", TITLE, missing=str(words("rank_correlation", "missing")))
     first, more, rows = list[Panel](), list[Panel](), list[pandas.DataFrame]()
     for task, view in views.items():
         every = _pairs(view)
@@ -46,19 +42,12 @@ def section(study: StudyTables) -> Section:
             more.append(_panel(rows_where(every, run=other), _scopes(rows[-1])[0], label(study, task, run_name(other))))
     frame = pandas.concat(rows)
     folds = [Fold("All correlations, with ceilings", tables=(_table(frame, study),))]
-    folds += (
-        [
-            Fold(
-                "By kind of attention, and other runs",
-                Figure("criteria_more", tuple(more), words("rank_correlation", "alt")),
-            )
-        ]
-        if more
-        else []
-    )
+    if more:
+        by_kind = Figure("criteria_more", tuple(more), words("rank_correlation", "alt"))
+        folds.append(Fold("By kind of attention, and other runs", by_kind))
     folds.append(Fold("Method", text=words("rank_correlation", "method")))
     figure = Figure("criteria", tuple(first), *texts("rank_correlation"), frame=frame)
-    return Section("rank_correlation", TITLE, figure, tuple(folds), lacking(study, views))
+    return Parts(figure, folds)
 
 
 def _pairs(view: StudyTables) -> pandas.DataFrame:

@@ -8,21 +8,18 @@ from headroom.experiments.removal.claims import parameter_shares
 from headroom.figures import palette, panels
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Section, Table
-from headroom.figures.views import PUBLISHED, build_panels, lacking, views_with
+from headroom.figures.spec import Figure, Fold, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
 from headroom.study.selection import last_epochs, main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
-TITLE = "Removing heads for real"
 ATTENTION = "attention / model"
 HERE, PAPER = "here", "paper"
 
 
-def section(study: StudyTables) -> Section:
+@section_of("removal", "Removing heads for real", "removal")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about parameters and sliced checkpoints."""
-    views = views_with(study, "removal")
-    if not views:
-        return Section("removal", TITLE, missing=words("removal", "missing"))
     sliced = pandas.concat([_checks(view) for view in views.values()], ignore_index=True)
     known = {task: view for task, view in views.items() if view.has("parameters")}
     sites = pandas.concat([_sites(view) for view in known.values()]) if known else pandas.DataFrame()
@@ -33,7 +30,7 @@ def section(study: StudyTables) -> Section:
     if len(sites):
         columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
         folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
-    return Section("removal", TITLE, _figure(sliced, sites, study), tuple(folds), lacking(study, views))
+    return Parts(_figure(sliced, sites, study), folds)
 
 
 def _checks(view: StudyTables) -> pandas.DataFrame:
@@ -62,8 +59,7 @@ def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTable
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         return panels.dots(own, looks, f"removal-{task}", across, row="share", hue="source", limits=limits)
 
-    keys = tuple(panels.key(look, name, line=False) for name, look in looks.items())
-    return Figure("removal", build_panels(study, rows, draw), *texts("removal"), keys, rows)
+    return Figure("removal", build_panels(study, rows, draw), *texts("removal"), panels.keys(looks, line=False), rows)
 
 
 def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:

@@ -18,8 +18,8 @@ from headroom.figures.names import (
 )
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import words
-from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.figures.views import label, lacking, lead, views_with
+from headroom.figures.spec import Figure, Fold, Key, Panel, Table
+from headroom.figures.views import Parts, Views, label, lead, section_of
 from headroom.study.selection import (
     examples_in,
     in_order,
@@ -32,15 +32,12 @@ from headroom.study.selection import (
 )
 from headroom.study.tables import StudyTables, kind_of
 
-TITLE = "Which heads matter: gradient scores"
 KEY = (Key(mark_sample("square"), "the larger the square, the higher the score"),)
 
 
-def section(study: StudyTables) -> Section:
+@section_of("scores", "Which heads matter: gradient scores", "scores")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about the scores of the last epoch."""
-    views = views_with(study, "scores")
-    if not views:
-        return Section("scores", TITLE, missing=str(words("scores", "missing")))
     first, more, shown = list[Panel](), list[Panel](), list[str]()
     for view in views.values():
         for place, (run, criterion, normalised) in enumerate(_list_drawn(view)):
@@ -57,7 +54,7 @@ def section(study: StudyTables) -> Section:
     )
     folds = [Fold("Scores of all heads", tables=(table,)), Fold("Method", text=_method(views))]
     folds[:0] = [Fold("Other criteria and other runs", _figure("scores_more", more))] if more else []
-    return Section("scores", TITLE, figure, tuple(folds), lacking(study, views))
+    return Parts(figure, folds)
 
 
 def _figure(name: str, drawn: list[Panel], how: str = "", frame: pandas.DataFrame | None = None) -> Figure:

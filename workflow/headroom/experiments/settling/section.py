@@ -9,8 +9,8 @@ from headroom.figures.names import choose_words, criterion_name, run_name
 from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import PUBLISHED, build_panels, lacking, views_with
+from headroom.figures.spec import Figure, Fold, Key, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
 from headroom.study.selection import (
     main_gradient,
     main_metric,
@@ -23,7 +23,6 @@ from headroom.study.selection import (
 from headroom.study.tables import TRANSLATION, StudyTables, arm_of
 
 SETTLING = PUBLISHED["settling"]
-TITLE = "When important heads settle"
 ALL = "all heads"
 DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
 """The shares of heads removed (%) that have a line, and its look in the paper's colour."""
@@ -32,11 +31,9 @@ NEAR = 5
 """How near to a share a step has to be."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("settling", "When important heads settle", "pruning_epochs", "settling")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about ranks over epochs and about pruning at every epoch."""
-    views = views_with(study, "pruning_epochs", "settling")
-    if not views:
-        return Section("settling", TITLE, missing=words("settling", "missing"))
     ranks = [_ranks(view) for view in views.values() if view.has("settling")]
     curves = [_curves(view) for view in views.values() if view.has("pruning_epochs")]
     folds = []
@@ -45,8 +42,7 @@ def section(study: StudyTables) -> Section:
         folds.append(_rank_fold(rows))
     if curves and len(kept := pandas.concat(curves, ignore_index=True)):
         folds.append(_curve_fold(kept, study))
-    figure = _figure(rows, study) if ranks else None
-    return Section("settling", TITLE, figure, tuple(folds), lacking(study, views))
+    return Parts(_figure(rows, study) if ranks else None, folds)
 
 
 def _ranks(view: StudyTables) -> pandas.DataFrame:
@@ -70,8 +66,8 @@ def _figure(rows: pandas.DataFrame, study: StudyTables) -> Figure:
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         return panels.lines(own, looks, f"settling-{task}", panels.EPOCH, up, hue="kind", limits=limits)
 
-    names = {ALL: ALL} | {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()}
-    keys = tuple(panels.key(look, names[kind]) for kind, look in looks.items() if kind in set(rows["kind"]))
+    names = {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()}
+    keys = panels.keys(looks, rows["kind"], names=names)
     said = texts("settling", criteria=listing(dict.fromkeys(map(criterion_name, rows["criterion"]))))
     return Figure("settling", build_panels(study, bare, draw), *said, keys, rows.drop(columns="signature"))
 

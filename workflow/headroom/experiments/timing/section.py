@@ -8,12 +8,11 @@ from headroom.figures import palette, panels
 from headroom.figures.names import PART_NAMES
 from headroom.figures.panels import Look
 from headroom.figures.prose import words
-from headroom.figures.spec import Figure, Fold, Panel, Section, Table
-from headroom.figures.views import PUBLISHED, label, lacking, views_with
+from headroom.figures.spec import Figure, Fold, Panel, Table
+from headroom.figures.views import PUBLISHED, Parts, Views, label, section_of
 from headroom.study.selection import in_order, main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
-TITLE = "Time gained"
 SLICED, EXPECTED, MASKED, PAPER = "sliced", "expected of sliced", "masked", "paper"
 HALF = 0.5
 """The share of heads that the paper removed; the nearest one is drawn."""
@@ -35,11 +34,9 @@ def timing_noise(timing: pandas.DataFrame) -> str:
     )
 
 
-def section(study: StudyTables) -> Section:
+@section_of("timing", "Time gained", "timing")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about timings."""
-    views = views_with(study, "timing")
-    if not views:
-        return Section("timing", TITLE, missing=words("timing", "missing"))
     rows = pandas.concat([_timings(view) for view in views.values()], ignore_index=True)
     noise = (timing_noise(rows_where(rows, task=task)) for task in views)
     columns = ["task", "part", "model", "share_removed", "batch_size", "milliseconds", "speedup ~", "expected_speedup"]
@@ -55,8 +52,7 @@ def section(study: StudyTables) -> Section:
     if not is_whole.all():
         folds.insert(0, Fold("encoder and decoder alone", _figure("timing_parts", dots[~is_whole], study)))
     figure = _figure("timing", dots[is_whole], study, words("timing", "figure")) if is_whole.any() else None
-    remarks = (*lacking(study, views), *dict.fromkeys(filter(None, noise)))
-    return Section("timing", TITLE, figure, tuple(folds), remarks)
+    return Parts(figure, folds, dict.fromkeys(filter(None, noise)))
 
 
 def _timings(view: StudyTables) -> pandas.DataFrame:
@@ -83,8 +79,7 @@ def _figure(name: str, shown: pandas.DataFrame, study: StudyTables, how: str = "
         place, marks = f"timing-{task}-{part}", {"row": "batch", "hue": "source"}
         panel = panels.dots(own, looks, place, across, **marks, reference=1.0, limits=limits)
         drawn.append(Panel(panel, label(study, task, PART_NAMES.get(part, part)), task=task))
-    present = set(shown["source"])
-    keys = tuple(panels.key(look, source, line=False) for source, look in looks.items() if source in present)
+    keys = panels.keys(looks, shown["source"], line=False)
     return Figure(name, tuple(drawn), words("timing", "alt"), how, keys, shown)
 
 

@@ -1,7 +1,5 @@
 """Training: what the trained models reach, and losses per epoch."""
 
-from collections.abc import Iterable
-
 import pandas
 from markupsafe import Markup
 
@@ -10,13 +8,12 @@ from headroom.experiments.arms.paired import read_compared
 from headroom.figures import palette, panels
 from headroom.figures.names import choose_words, run_name
 from headroom.figures.panels import Look, arm_looks
-from headroom.figures.prose import texts, words
-from headroom.figures.spec import Figure, Fold, Key, Section, Table
-from headroom.figures.views import build_panels, lacking, views_with
+from headroom.figures.prose import texts
+from headroom.figures.spec import Figure, Fold, Table
+from headroom.figures.views import Parts, Views, build_panels, section_of
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
-TITLE = "Training and quality"
 MEASURES = {"valid_loss": "", "train_loss": "dotted"}
 """What has a line per arm, and its dashes."""
 
@@ -27,21 +24,14 @@ MANY_RUNS = 12
 """More runs than this are faint dots next to the mean of their arm."""
 
 
-def section(study: StudyTables) -> Section:
+@section_of("training", "Training and quality", "training", "evaluation")
+def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about the models that everything else examines."""
-    views = views_with(study, "training", "evaluation")
-    if not views:
-        return Section("training", TITLE, missing=words("training", "missing"))
     evaluated = {task: view for task, view in views.items() if view.has("evaluation")}
     trained = {task: view for task, view in views.items() if view.has("training")}
     folds = [_scores(evaluated)] if evaluated else []
     folds += [_losses(trained, study)] if trained else []
-    figure = _figure(evaluated, study) if evaluated else None
-    return Section("training", TITLE, figure, tuple(folds), lacking(study, views))
-
-
-def _keys(looks: dict[str, Look], present: Iterable[str], *, line: bool) -> tuple[Key, ...]:
-    return tuple(panels.key(look, arm, line=line) for arm, look in looks.items() if arm in set(present))
+    return Parts(_figure(evaluated, study) if evaluated else None, folds)
 
 
 def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
@@ -59,7 +49,7 @@ def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
         rows = _by_arm(rows, views[task]) if len(rows) > MANY_RUNS else rows
         return panels.dots(rows, looks, f"training-{task}", across, row="name", hue="arm")
 
-    keys = _keys(looks, frame["arm"], line=False)
+    keys = panels.keys(looks, frame["arm"], line=False)
     return Figure("training", build_panels(study, frame, draw), *texts("training"), keys, frame)
 
 
@@ -95,7 +85,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
         return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
 
     keys = (
-        *_keys(shown, frame["arm"], line=True),
+        *panels.keys(shown, frame["arm"]),
         panels.key(Look(palette.INK), "validation"),
         panels.key(Look(palette.INK, MEASURES["train_loss"]), "training"),
     )
