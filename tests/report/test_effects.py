@@ -8,10 +8,11 @@ from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.core.heads import Head
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.keep_one import section as keep_one
-from headroom.figures.effects import in_percent, main_effects, paper_scale
+from headroom.figures.effects import paper_scale
 from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
 from headroom.figures.views import views_with
+from headroom.study.frames import in_percent, select_main_effects
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:
@@ -26,18 +27,18 @@ def fold(section: Section, start: str) -> list[Table]:
 
 def test_changes_are_shares_of_the_score_above_chance(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=classified(effects([-1.0, 0.5])))
-    rows = in_percent(main_effects(tables))
+    rows = in_percent(select_main_effects(tables))
     assert list(rows["delta"]) == [-2.0, 1.0]  # of 100 less 50
     assert list(rows["low"]) == [-3.0, 0.0]
     useless = study(tmp_path / "2", ablation=[row | {"full": 50.0} for row in classified(effects([-1.0]))])
-    assert in_percent(main_effects(useless))["delta"].isna().all()
+    assert in_percent(select_main_effects(useless))["delta"].isna().all()
     assert paper_scale("translation") == 36.05
     assert paper_scale("classification") == pytest.approx(83.6 - 31.8)
 
 
 def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
-    rows = pandas.concat(in_percent(main_effects(tables.of_task(task))) for task in tables.tasks)
+    rows = pandas.concat(in_percent(select_main_effects(tables.of_task(task))) for task in tables.tasks)
     assert find_shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
 
 
@@ -51,7 +52,7 @@ def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
 
 
 def test_marks_say_the_change_and_frame_what_is_significant(tmp_path: Path) -> None:
-    rows = main_effects(study(tmp_path, ablation=[*effects([-4.0], p=0.04), *effects([0, 1.0])][::2]))
+    rows = select_main_effects(study(tmp_path, ablation=[*effects([-4.0], p=0.04), *effects([0, 1.0])][::2]))
     marks = ablation.effect_marks(rows, 4.0)
     assert (marks[Head("E", 1, 1)].amount, marks[Head("E", 1, 1)].framed) == (1.0, True)
     assert (marks[Head("E", 1, 2)].amount, marks[Head("E", 1, 2)].framed) == (-0.25, False)

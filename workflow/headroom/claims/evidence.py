@@ -21,12 +21,11 @@ from headroom.core.statistics import Estimate, interval
 from headroom.study.arms import BASELINE
 from headroom.study.selection import (
     examples_in,
-    last_epochs,
     main_criterion,
     main_metric,
-    main_set,
     measurable,
     rows_where,
+    select_judged,
     with_scale,
 )
 from headroom.study.tables import StudyTables, TaskKind, arm_of, kind_of, task_of
@@ -136,12 +135,6 @@ NO_SKILL = "a score far enough above chance for shares of it"
 def task_kind(rows: pandas.DataFrame) -> TaskKind:
     """Return whether rows are of translation or of classification."""
     return kind_of(task_of(str(rows["run"].iloc[0])))
-
-
-def select_judged(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the rows of the last epoch and the main metric on the set that runs are judged on."""
-    rows = rows_where(last_epochs(frame), metric=main_metric(frame))
-    return rows_where(rows, set=main_set(rows)) if len(rows) else rows
 
 
 def safe(rows: pandas.DataFrame, margin: float) -> numpy.ndarray:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import select_judged
 from headroom.core.formatting import listing
 from headroom.figures import palette, panels
 from headroom.figures.names import choose_words, criterion_name, order_name, task_name
@@ -16,7 +15,7 @@ from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
 from headroom.figures.views import PUBLISHED
-from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, with_shares
+from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, select_judged, with_shares
 from headroom.study.tables import TRANSLATION, StudyTables, TaskKind, arm_of, kind_of
 
 SHARES = PUBLISHED["shares"]

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
-from headroom.study.selection import main_metric, main_set
+from headroom.study.selection import main_metric, main_set, select_judged
 from headroom.study.tables import StudyTables, TaskKind, arm_of, kind_of, seed_of
 
 _NAMES = {

@@ -14,7 +14,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.evidence import curve_by, has_skill, iterate_scaled_runs, orders_in, select_judged
+from headroom.claims.evidence import curve_by, has_skill, iterate_scaled_runs, orders_in
 from headroom.claims.pooling import by_ground, number_of_ground
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
@@ -25,7 +25,7 @@ from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.configuration import found_in, paths_in
-from headroom.study.selection import rows_where
+from headroom.study.selection import rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 DASHES = ("", "dashed", "dotted", "dashdot")

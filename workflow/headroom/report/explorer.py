@@ -13,7 +13,6 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
@@ -30,6 +29,7 @@ from headroom.study.selection import (
     measurable,
     parse_heads,
     rows_where,
+    select_judged,
     with_shares,
 )
 from headroom.study.tables import StudyTables

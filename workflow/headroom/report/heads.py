@@ -13,7 +13,6 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
@@ -23,7 +22,15 @@ from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
 from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
 from headroom.report.explorer import embed_data, name_order, read_score
-from headroom.study.selection import last_epochs, main_metric, main_run, main_set, parse_heads, rows_where
+from headroom.study.selection import (
+    last_epochs,
+    main_metric,
+    main_run,
+    main_set,
+    parse_heads,
+    rows_where,
+    select_judged,
+)
 from headroom.study.tables import AttentionMap, StudyTables
 
 STAYS, GOES = "stays", "goes"

@@ -60,6 +60,12 @@ def main_set(frame: pandas.DataFrame) -> str:
     return next((name for name in ("test", "check") if name in present), present[0])
 
 
+def select_judged(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of the last epoch and the main metric on the set that runs are judged on."""
+    rows = rows_where(last_epochs(frame), metric=main_metric(frame))
+    return rows_where(rows, set=main_set(rows)) if len(rows) else rows
+
+
 def chosen_heads(keep_one: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
     """Return the last epoch's rows, main metric, judging set, of the heads that are the best of their site on a set.
 

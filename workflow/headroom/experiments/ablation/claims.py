@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy
 import pandas
 
-from headroom.claims.evidence import by_run, each_run, safe, select_judged, task_kind
+from headroom.claims.evidence import by_run, each_run, safe, task_kind
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
-from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables, kind_of
 
 SCREENING = 0.01

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy
 import pandas
 
-from headroom.claims.evidence import by_run, select_judged
+from headroom.claims.evidence import by_run
 from headroom.claims.verdict import Number, Reading, mean_over_runs
 from headroom.core import ranks
 from headroom.core.statistics import Estimate
 from headroom.experiments.ablation.claims import HEADS
-from headroom.study.selection import last_epochs, main_metric, rows_where
+from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 ZERO = "zero"

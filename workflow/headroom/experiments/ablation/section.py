@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import estimate, format_fixed, p_value
 from headroom.core.heads import Head
@@ -22,21 +21,20 @@ from headroom.experiments.roles.claims import HEAD
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.curves import limits as curve_limits
-from headroom.figures.effects import HERE, LOOKS, effects, in_percent, main_effects, paper_scale, percent_label
+from headroom.figures.effects import HERE, LOOKS, paper_scale, percent_label
 from headroom.figures.names import choose_folded_runs, choose_words, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
 from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, label, lead, section_of
+from headroom.study.frames import build_replaced_curves, in_percent, select_effects, select_main_effects
 from headroom.study.selection import (
     chosen_heads,
     in_order,
-    main_gradient,
     main_run,
     main_set,
     parse_heads,
     rows_where,
-    with_shares,
 )
 from headroom.study.tables import StudyTables, kind_of
 
@@ -55,8 +53,6 @@ REPLACED = {
 }
 """Looks of curves by what replaces the z of removed heads."""
 
-_CURVE = ["task", "run", "replacement", "order", "normalised", "heads_removed", "heads_total", "share", "metric"]
-_CURVE += ["value", "full", "kept"]
 
 KEY = (
     Key(mark_sample("square"), "score falls without the head"),
@@ -68,7 +64,7 @@ KEY = (
 @section_of("ablation", "Removing one head", "ablation")
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about single-head ablation."""
-    main = {task: main_effects(view) for task, view in views.items()}
+    main = {task: select_main_effects(view) for task, view in views.items()}
     frame = pandas.concat(rows.sort_values("delta") for rows in main.values())
     drawn = [panel for task, rows in main.items() for panel in _panels(rows, label(study, task))]
     figure = Figure("ablation", tuple(drawn), *texts("ablation"), KEY, frame, is_atlas=True)
@@ -103,7 +99,7 @@ def _panels(rows: pandas.DataFrame, title: str) -> list[Panel]:
 
 def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
     """Return the atlases of the main run on text of other domains, and those of the other runs."""
-    rows = effects(view)
+    rows = select_effects(view)
     run, main = main_run(rows, view), main_set(rows)
     far = [(run, name) for name in in_order(rows["set"], ()) if name not in (*NEAR_SETS, main)]
     others = choose_folded_runs([one for one in view.runs if one != run and one in set(rows["run"])])
@@ -175,8 +171,8 @@ def improving(view: StudyTables) -> pandas.DataFrame:
 
     Changes there (`delta_first`) and on the set that heads are judged on (`delta_second`) are in % of the score.
     """
-    run = main_effects(view)["run"].iloc[0]
-    both = [in_percent(rows) for rows in screen_effects(rows_where(effects(view), run=run))]
+    run = select_main_effects(view)["run"].iloc[0]
+    both = [in_percent(rows) for rows in screen_effects(rows_where(select_effects(view), run=run))]
     best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
     made = both[0].loc[best, ["task", "run", "name"]]
     for side, rows in zip(SIDES, both, strict=True):
@@ -210,16 +206,6 @@ def _finding(study: StudyTables, task: str, found: Sequence[Pair]) -> Markup:
     return words("ablation", "replaced_finding", where=label(study, task), first=one.first, second=one.second, **values)
 
 
-def build_replaced_curves(view: StudyTables) -> pandas.DataFrame:
-    """Return the curves of one task by its main order, all heads together, for every replacement; of the first run."""
-    if not view.has("pruning_replaced"):
-        return pandas.DataFrame()
-    every = pandas.concat([view.pruning.assign(replacement=ZERO), view.pruning_replaced])
-    rows = rows_where(select_judged(every), run=main_run(every, view), scope="all", ranking="fixed")
-    order, normalised = main_gradient(rows)
-    return with_shares(rows_where(rows, order=order, normalised=normalised)).assign(task=view.task)[_CURVE]
-
-
 def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     limits = curve_limits(frame)
 
@@ -245,7 +231,7 @@ def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold
 
 def _counts(view: StudyTables) -> list[pandas.DataFrame]:
     """Return the counts of one task: of heads removed alone, and of sites with one head, chosen on other data."""
-    run = main_effects(view)["run"].iloc[0]
+    run = select_main_effects(view)["run"].iloc[0]
     heads = right_or_wrong(rows_where(view.ablation, run=run))
     if heads.empty:
         return []

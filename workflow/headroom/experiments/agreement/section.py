@@ -5,11 +5,12 @@ from markupsafe import Markup
 
 from headroom.core.formatting import MISSING, format_fixed
 from headroom.figures import panels
-from headroom.figures.effects import HERE, LOOKS, effects, in_percent, percent_label
+from headroom.figures.effects import HERE, LOOKS, percent_label
 from headroom.figures.panels import Look, kind_keys
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, lead, section_of
+from headroom.study.frames import pair_effects
 from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
 from headroom.study.tables import StudyTables, TaskKind, kind_of
 
@@ -22,7 +23,7 @@ NAMED = 2
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about the correlation of ablation effects between test sets."""
     rows = {task: agreements(view) for task, view in views.items()}
-    both = pandas.concat(on_both(view, rows[task]) for task, view in views.items())
+    both = pandas.concat(pair_effects(view, rows[task]) for task, view in views.items())
     frame = pandas.concat(rows.values())
     label = "Method and numbers, without the heads of the largest losses"
     numbers = Fold(label, _draw_dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
@@ -51,18 +52,6 @@ def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
     found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
     shared = zip((5, 10, 20), common.split(", "), strict=True)
     return found | {("overlap", k): format_fixed(float(text.split()[0]) / k) for k, text in shared}
-
-
-def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the effect of every head on the first pair of sets, in % of the score; no rows if one was not run."""
-    if not view.has("ablation"):
-        return pandas.DataFrame()
-    run, *sets = rows[["run", "set_a", "set_b"]].iloc[0]
-    every = in_percent(rows_where(effects(view), run=run))
-    first, second = (rows_where(every, set=name) for name in sets)
-    made = first.merge(second, on=["task", "run", "kind", "layer", "head"], suffixes=("_a", "_b"))
-    made = made.rename(columns={"delta_a": "first", "delta_b": "second"})
-    return made[["task", "run", "kind", "layer", "head", "set_a", "first", "set_b", "second"]].dropna()
 
 
 def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:

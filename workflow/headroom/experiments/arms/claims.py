@@ -6,7 +6,6 @@ An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 import math
 from dataclasses import replace
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import HOLDS, Number, Reading, above
 from headroom.core.statistics import Estimate, estimate_mean
 from headroom.experiments.arms.paired import (
@@ -21,7 +20,7 @@ from headroom.experiments.arms.paired import (
     scores_on_check,
 )
 from headroom.study.arms import SPOS, SVGD, ArmDescription
-from headroom.study.selection import arm_rows, last_epochs, main_metric, main_set, rows_where
+from headroom.study.selection import arm_rows, last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables, seed_of
 
 LIKENESS = "z_cka"

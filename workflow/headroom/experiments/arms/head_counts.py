@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import pandas
 
-from headroom.claims.evidence import select_judged
 from headroom.claims.verdict import Number, Reading, below
 from headroom.core.statistics import estimate_mean
 from headroom.experiments.arms.paired import common_runs, compute_difference, differences, scores_by_seed
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
-from headroom.study.selection import last_epochs, main_metric, main_set
+from headroom.study.selection import last_epochs, main_metric, main_set, select_judged
 from headroom.study.tables import StudyTables, arm_of
 
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pandas
 
-from headroom.claims.evidence import as_rule, estimate_in, select_judged
+from headroom.claims.evidence import as_rule, estimate_in
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
-from headroom.study.selection import main_metric, main_set, rows_where
+from headroom.study.selection import main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables, arm_of, seed_of
 
 

@@ -16,14 +16,13 @@ from headroom.claims.evidence import (
     has_skill,
     number,
     refuse_without_skill,
-    select_judged,
 )
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.curves import mean_of_draws
 from headroom.core.statistics import Estimate
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
-from headroom.study.selection import examples_in, rows_where, with_scale
+from headroom.study.selection import examples_in, rows_where, select_judged, with_scale
 from headroom.study.tables import StudyTables
 
 NO_REPAIR = "none"

@@ -8,7 +8,6 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from headroom.claims.evidence import select_judged
 from headroom.experiments.scores.section import KEY as ATLAS_KEY
 from headroom.experiments.scores.section import build_marks
 from headroom.figures import drawing, palette, panels
@@ -20,10 +19,10 @@ from headroom.figures.spec import Figure, Fold, Panel, Table
 from headroom.figures.views import Parts, Views, build_panels, label, lead, section_of
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
-from headroom.study.selection import rows_where, with_shares
+from headroom.study.frames import build_layout_scores, tabulate_orders
+from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 
-WAY = ["order", "ranking", "repair"]
 LOOKS = {
     "labels": Look(palette.KIND_COLOURS["E"], marker="o"),
     "none": Look(palette.KIND_COLOURS["A"], marker="s"),
@@ -60,21 +59,6 @@ def section(study: StudyTables, views: Views) -> Parts:
         folds.append(Fold("The scores of every criterion", atlas))
     folds.append(Fold("Method", text=words("bakeoff", "method")))
     return Parts(figure, folds)
-
-
-def tabulate_orders(view: StudyTables) -> pandas.DataFrame:
-    """Return a row per order, ranking and repair of a task, about all runs together, a column per statistic.
-
-    The area and the difference from random orders have columns with the ends of their intervals.
-    """
-    rows = rows_where(view.bakeoff, run="")
-    wide = rows.pivot(index=WAY, columns="statistic", values="value")
-    for statistic in ("area", "over_random"):
-        own = rows_where(rows, statistic=statistic).set_index(WAY)
-        wide = wide.join(own[["low", "high"]].add_prefix(f"{statistic}_"))
-    tested = rows_where(rows, statistic="over_random").set_index(WAY)["p"].rename("p_holm")
-    found = wide.join(tested).reset_index()
-    return found.assign(task=view.task).sort_values("area", ascending=False, kind="stable")
 
 
 def _against_cost(task: str, rows: pandas.DataFrame) -> Markup:
@@ -152,7 +136,7 @@ def _table(wide: pandas.DataFrame, study: StudyTables) -> Table:
 
 def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     """Return the fold about layouts before and after further training; empty without them."""
-    found = [layouts(view) for view in views if view.has("bakeoff_retraining")]
+    found = [build_layout_scores(view) for view in views if view.has("bakeoff_retraining")]
     if not found:
         return []
     rows = pandas.concat(found, ignore_index=True)
@@ -167,12 +151,6 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     headings = {"before (%)": "kept before (%)", "after (%)": "and after (%)", "delta": "change of the score"}
     table = Table("retrained", wide, columns, headings, words("bakeoff", "retraining_table"))
     return [Fold("Layouts trained further", figure, tables=(table,))]
-
-
-def layouts(view: StudyTables) -> pandas.DataFrame:
-    """Return the layouts of a task before and after further training, with the share of the score kept, in %."""
-    rows = with_shares(select_judged(view.bakeoff_retraining))
-    return rows.assign(task=view.task, model=rows["run"] + " " + rows["draw"].astype(str))
 
 
 def _before_and_after(task: str, rows: pandas.DataFrame) -> Markup:

@@ -12,11 +12,11 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import compute_kept, each_run, iterate_scaled_runs, number, select_judged
+from headroom.claims.evidence import compute_kept, each_run, iterate_scaled_runs, number
 from headroom.claims.verdict import Number, Reading, above, below, exactly
 from headroom.core.heads import KINDS, Head
 from headroom.core.statistics import Estimate, over_runs
-from headroom.study.selection import main_metric, parse_heads, rows_where
+from headroom.study.selection import main_metric, parse_heads, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 HARD_CONCRETE = "hard-concrete"

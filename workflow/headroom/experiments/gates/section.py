@@ -4,7 +4,6 @@ import math
 
 import pandas
 
-from headroom.claims.evidence import select_judged
 from headroom.core.formatting import listing, symbol
 from headroom.experiments.gates import retention_section as retention
 from headroom.experiments.gates import survivors
@@ -27,7 +26,16 @@ from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Section, Table
 from headroom.figures.views import PUBLISHED, label, lead
-from headroom.study.selection import arm_rows, main_gradient, main_run, parse_heads, rows_where, with_scale, with_shares
+from headroom.study.selection import (
+    arm_rows,
+    main_gradient,
+    main_run,
+    parse_heads,
+    rows_where,
+    select_judged,
+    with_scale,
+    with_shares,
+)
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
 ENCODER_PRUNED = PUBLISHED["encoder_pruned"]

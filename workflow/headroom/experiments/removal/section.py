@@ -10,7 +10,8 @@ from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
-from headroom.study.selection import last_epochs, main_run, rows_where
+from headroom.study.frames import tabulate_checks
+from headroom.study.selection import main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
 ATTENTION = "attention / model"
@@ -20,7 +21,7 @@ HERE, PAPER = "here", "paper"
 @section_of("removal", "Removing heads for real", "removal")
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about parameters and sliced checkpoints."""
-    sliced = pandas.concat([_checks(view) for view in views.values()], ignore_index=True)
+    sliced = pandas.concat([tabulate_checks(view) for view in views.values()], ignore_index=True)
     known = {task: view for task, view in views.items() if view.has("parameters")}
     sites = pandas.concat([_sites(view) for view in known.values()]) if known else pandas.DataFrame()
     columns = ["task", "run", "heads_removed", "identical_outputs", "examples", "largest_logit_difference"]
@@ -31,16 +32,6 @@ def section(study: StudyTables, views: Views) -> Parts:
         columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
         folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
     return Parts(_figure(sliced, sites, study), folds)
-
-
-def _checks(view: StudyTables) -> pandas.DataFrame:
-    """Return a row per sliced model of one task, a column per check."""
-    keys = ["run", "heads_removed", "removed"]
-    rows = last_epochs(view.removal)
-    wide = rows.pivot_table(index=keys, columns="check", values="value", sort=False).reset_index()
-    checks = ["identical_outputs", "examples", "largest_logit_difference", "parameters_full", "parameters_sliced"]
-    wide = wide.reindex(columns=[*keys, *checks])
-    return wide.assign(task=view.task, saved=1 - wide["parameters_sliced"] / wide["parameters_full"])
 
 
 def _sites(view: StudyTables) -> pandas.DataFrame:

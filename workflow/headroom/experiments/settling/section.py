@@ -11,19 +11,13 @@ from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Table
 from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
+from headroom.study.frames import ALL, build_epoch_curves, select_settling
 from headroom.study.selection import (
-    main_gradient,
-    main_metric,
-    main_run,
-    main_set,
-    measurable,
     rows_where,
-    with_shares,
 )
 from headroom.study.tables import TRANSLATION, StudyTables, arm_of
 
 SETTLING = PUBLISHED["settling"]
-ALL = "all heads"
 DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
 """The shares of heads removed (%) that have a line, and its look in the paper's colour."""
 
@@ -34,8 +28,8 @@ NEAR = 5
 @section_of("settling", "When important heads settle", "pruning_epochs", "settling")
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about ranks over epochs and about pruning at every epoch."""
-    ranks = [_ranks(view) for view in views.values() if view.has("settling")]
-    curves = [_curves(view) for view in views.values() if view.has("pruning_epochs")]
+    ranks = [select_settling(view) for view in views.values() if view.has("settling")]
+    curves = [build_epoch_curves(view) for view in views.values() if view.has("pruning_epochs")]
     folds = []
     if ranks:
         rows = pandas.concat(ranks, ignore_index=True)
@@ -43,16 +37,6 @@ def section(study: StudyTables, views: Views) -> Parts:
     if curves and len(kept := pandas.concat(curves, ignore_index=True)):
         folds.append(_curve_fold(kept, study))
     return Parts(_figure(rows, study) if ranks else None, folds)
-
-
-def _ranks(view: StudyTables) -> pandas.DataFrame:
-    """Return how the scores of the run shown first agree with those of its last epoch, by the main criterion."""
-    rows = rows_where(view.settling, run=main_run(view.settling, view))
-    criterion, normalised = main_gradient(rows.assign(order=rows["criterion"], ranking="fixed"))
-    rows = rows_where(rows, criterion=criterion, normalised=normalised)
-    if rows["kind"].nunique() == 2:  # a single kind and all: the same heads
-        rows = rows_where(rows, kind="all")
-    return rows.assign(task=view.task, kind=rows["kind"].replace("all", ALL))
 
 
 def _figure(rows: pandas.DataFrame, study: StudyTables) -> Figure:
@@ -76,18 +60,6 @@ def _rank_fold(rows: pandas.DataFrame) -> Fold:
     columns = ["task", "run", "epoch", "statistic", "k", "value ~", "chance"]
     table = Table("settling-ranks", rows_where(rows, kind=ALL), columns, {"value": "agreement", "chance": "by chance"})
     return Fold("agreement with the last epoch, every statistic", tables=(table,), text=words("settling", "ranks"))
-
-
-def _curves(view: StudyTables) -> pandas.DataFrame:
-    """Return the curves of every epoch of the run shown first whose full model scores enough for a percentage."""
-    rows = rows_where(view.pruning_epochs, run=main_run(view.pruning_epochs, view), scope="all")
-    criterion, normalised = main_gradient(rows)
-    rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
-    rows = with_shares(rows_where(rows, set=main_set(rows)))
-    rows = rows.assign(task=view.task, done=100 * rows["epoch"] / rows["epoch"].max())
-    return rows.loc[
-        measurable(rows), ["task", "run", "epoch", "done", "heads_removed", "share", "metric", "value", "full", "kept"]
-    ]
 
 
 def _paper() -> pandas.DataFrame:

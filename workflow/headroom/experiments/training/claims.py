@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from headroom.claims.evidence import by_run, estimate_in, select_judged
+from headroom.claims.evidence import by_run, estimate_in
 from headroom.claims.verdict import Number, Reading, mean_over_runs
-from headroom.study.selection import main_metric, rows_where
+from headroom.study.selection import main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 
