@@ -6,6 +6,7 @@ import pytest
 from claims.claim_tables import Row, classified, study
 from headroom.experiments.bakeoff import section as bakeoff
 from headroom.figures.spec import cells, list_figures
+from headroom.study.frames import build_layout_scores
 
 
 def trained() -> list[Row]:
@@ -21,7 +22,7 @@ def trained() -> list[Row]:
 
 def test_shares_are_above_chance_before_and_after(tmp_path: Path) -> None:
     found = study(tmp_path, bakeoff_retraining=trained())
-    shares = bakeoff.layouts(found.of_task("sst2")).set_index(["layout", "updates"])["kept"]
+    shares = build_layout_scores(found.of_task("sst2")).set_index(["layout", "updates"])["kept"]
     # of 30 points above chance
     expected = {("full", 0): 100, ("full", 300): 105, ("good", 0): 50, ("good", 300): 90}
     assert shares.to_dict() == pytest.approx(expected)

@@ -8,10 +8,9 @@ from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.core.heads import Head
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.keep_one import section as keep_one
-from headroom.figures.effects import paper_scale
 from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
-from headroom.figures.views import views_with
+from headroom.figures.views import paper_scale, views_with
 from headroom.study.frames import in_percent, select_main_effects
 
 

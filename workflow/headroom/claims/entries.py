@@ -152,6 +152,11 @@ class Paper(_Entry):
     values: dict[str, Any] = Field({}, description="Values of its figures and tables, by name.")
     exhibits: tuple[PaperExhibit, ...] = Field((), description="Its figures and tables, in order.")
 
+    @property
+    def short(self) -> str:
+        """Its first author and year."""
+        return f"{self.authors.split(',')[0].split(' ')[0]} {self.year}"
+
 
 class Amount(float):
     """A number in a text: with the digits that it needs, or by `%` in per cent (whole ones, from 1 % on)."""

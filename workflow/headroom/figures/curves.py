@@ -15,8 +15,9 @@ from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
 from headroom.figures.views import PUBLISHED
-from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, select_judged, with_shares
-from headroom.study.tables import TRANSLATION, StudyTables, TaskKind, arm_of, kind_of
+from headroom.study.frames import build_curves
+from headroom.study.selection import main_gradient, rows_where
+from headroom.study.tables import TRANSLATION, StudyTables, TaskKind, kind_of
 
 SHARES = PUBLISHED["shares"]
 CURVES = PUBLISHED["curves"]
@@ -32,19 +33,9 @@ _COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high", "calibra
 
 
 def of_task(view: StudyTables) -> pandas.DataFrame:
-    """Return the last epoch's curves of the arm of one task shown first, by the main metric on the main set.
-
-    Added are `line`, `share` of heads removed (%) and `kept` of the full model's score (%) with `low` and `high`.
-    """
-    rows = select_judged(view.pruning)
-    if rows.empty:
-        return pandas.DataFrame(columns=_COLUMNS)
-    rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view)))
-    points = rows["scale"].where(rows["scale"] > 0) / 100
-    kept = rows.assign(low=rows["kept"] + (rows["low"] - rows["delta"]) / points)
-    kept = kept.assign(high=rows["kept"] + (rows["high"] - rows["delta"]) / points, task=view.task)
-    named = [own.assign(line=_lines(own)) for _, own in kept.groupby("scope", sort=False)]
-    return pandas.concat(named)[_COLUMNS]
+    """Return the curves of one task with the column `line`."""
+    named = [own.assign(line=_lines(own)) for _, own in build_curves(view).groupby("scope", sort=False)]
+    return pandas.concat(named)[_COLUMNS] if named else pandas.DataFrame(columns=_COLUMNS)
 
 
 def _lines(rows: pandas.DataFrame) -> list[str]:

@@ -9,10 +9,12 @@ from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.core.formatting import listing
-from headroom.figures.names import heading, task_name
+from headroom.figures import palette
+from headroom.figures.names import choose_words, heading, task_name
+from headroom.figures.panels import Look
 from headroom.figures.prose import words
 from headroom.figures.spec import Figure, Fold, Panel, Section
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, TaskKind
 
 PUBLISHED = {name: value for paper in read_papers() for name, value in paper.values.items()}
 """By name the values of figures and tables, as the YAML of the papers describes them."""
@@ -22,6 +24,11 @@ def views_with(study: StudyTables, *tables: str) -> dict[str, StudyTables]:
     """Return the tables of every task that has rows in one of these tables, by task."""
     views = {task: study.of_task(task) for task in study.tasks}
     return {task: view for task, view in views.items() if any(view.has(name) for name in tables)}
+
+
+HERE = Look(palette.arm_colour("", []), marker="o")
+LOOKS = {"here": HERE, "paper": Look(palette.INK, marker="D")}
+"""The looks of numbers found here, and of those of a paper."""
 
 
 class Parts(NamedTuple):
@@ -85,3 +92,14 @@ def build_panels(
     """Return a panel per task of a frame, which `draw` draws from its rows; `title` is what its label says of these."""
     tasks = ((str(task), own) for task, own in frame.groupby("task", sort=False))
     return tuple(Panel(draw(task, own), label(study, task, title(own)), task=task) for task, own in tasks)
+
+
+def percent_label(task: str, where: str = "") -> str:
+    """Return the name of an axis of changes in % of the score, with the set they are on."""
+    return f"change{where and f' on {where}'} (% of {choose_words(task).score})"
+
+
+def paper_scale(kind: TaskKind) -> float:
+    """Return the score of the first paper's full model; of its classifier, less that without any head."""
+    curve = PUBLISHED["curves"][kind]["gradient"]
+    return curve[0] - (curve[-1] if kind == "classification" else 0.0)

@@ -14,18 +14,16 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.evidence import curve_by, has_skill, iterate_scaled_runs, orders_in
 from headroom.claims.pooling import by_ground, number_of_ground
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
 from headroom.core.errors import visible
-from headroom.core.statistics import over_runs
+from headroom.experiments.pruning.claims import average_main_curve
 from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.configuration import found_in, paths_in
-from headroom.study.selection import rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 DASHES = ("", "dashed", "dotted", "dashdot")
@@ -55,22 +53,11 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
-    """Yield the pruning curve of every task by the order that claims are judged by, mean over the baseline's runs.
-
-    Tasks whose models do not score enough above chance for shares have none.
-    """
+    """Yield the pruning curve of every task, in %, by the order that claims are judged by."""
     for task in tables.tasks:
-        runs = [rows for rows in iterate_scaled_runs(tables.of_task(task), "pruning") if has_skill(rows)]
-        orders = orders_in(rows_where(select_judged(runs[0]), scope="all")) if runs else []
-        curves = [curve for rows in runs if orders and (curve := curve_by(rows, orders[0])) is not None]
-        alike = [curve for curve in curves if list(curve.removed) == list(curves[0].removed)]
-        for place, removed in enumerate(alike[0].removed if alike else ()):
-            kept = [curve.kept[:, place] for curve in alike]
-            value, low, high = over_runs([float(one[0]) for one in kept], [one[1:] for one in kept])
-            shares = {"removed": float(removed), "value": value, "low": low, "high": high}
-            percent = {name: 100 * share for name, share in shares.items()}
-            named = {"study": study, "task": task, "name": f"{study}, {task_name(task)}"}
-            yield {**named, "order": order_name(*orders[0]), **percent}
+        order, points = average_main_curve(tables.of_task(task))
+        named = {"study": study, "task": task, "name": f"{study}, {task_name(task)}", "order": order_name(*order)}
+        yield from (named | {name: 100 * share for name, share in point.items()} for point in points)
 
 
 def render(studies: Sequence[FinishedStudy]) -> str:

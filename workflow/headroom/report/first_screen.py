@@ -1,15 +1,15 @@
 """The first screen: the answer in a few numbers, every claim as a tile with its verdicts, and cautions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.entries import Claim, all_claims, read_papers, threshold
+from headroom.claims.entries import Claim, Paper, all_claims, read_papers, threshold
 from headroom.claims.pooling import number_of_ground, read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
@@ -105,42 +105,19 @@ def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.D
     return "; ".join([*parts, str(row["votes"])])
 
 
-class Tile(NamedTuple):
-    """A claim on the board: what was decided in every task."""
-
-    id: str
-    sentence: str
-    verdicts: tuple[ClaimVerdict, ...]
+Group = list[ClaimVerdict]
+"""The verdicts on one claim: in every task, on every part."""
 
 
-@dataclass(frozen=True)
-class BoardRow:
-    """The tiles of one paper."""
-
-    name: str
-    title: str
-    tiles: tuple[Tile, ...]
+def group_by_claim(verdicts: Sequence[ClaimVerdict]) -> dict[str, Group]:
+    """Return the verdicts on every claim by its number."""
+    return {name: list(own) for name, own in groupby(verdicts, key=lambda one: one.id)}
 
 
-def board(verdicts: Sequence[ClaimVerdict]) -> list[BoardRow]:
-    """Return the board of claims, a row per paper, in the papers' order."""
-    tiles = {}
-    for name, group in groupby(verdicts, key=lambda one: one.id):
-        own = tuple(group)
-        tiles[name] = Tile(name, own[0].claim, own)
-    rows = [
-        BoardRow(
-            _short(paper.authors, paper.year),
-            paper.title,
-            tuple(tiles[one.id] for one in paper.claims if one.id in tiles),
-        )
-        for paper in read_papers()
-    ]
-    return [row for row in rows if row.tiles]
-
-
-def _short(authors: str, year: int) -> str:
-    return f"{authors.split(',')[0].split(' ')[0]} {year}"
+def board(groups: Mapping[str, Group]) -> list[tuple[Paper, list[Group]]]:
+    """Return the board of claims: the claims of every paper, in the papers' order."""
+    rows = [(paper, [groups[one.id] for one in paper.claims if one.id in groups]) for paper in read_papers()]
+    return [(paper, own) for paper, own in rows if own]
 
 
 def tally(verdicts: Sequence[ClaimVerdict]) -> str:

@@ -4,9 +4,8 @@ import base64
 import gzip
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
-from itertools import groupby
 
 import pandas
 
@@ -35,7 +34,7 @@ from headroom.report import first_screen
 from headroom.report.cautions import Caution, summary
 from headroom.report.citing import Citing
 from headroom.report.explorer import explorer
-from headroom.report.first_screen import ClaimVerdict, verdicts
+from headroom.report.first_screen import verdicts
 from headroom.report.heads import heads_data
 from headroom.report.provenance import Provenance
 from headroom.study.tables import StudyTables
@@ -73,11 +72,9 @@ def render(
     found = Numbers(numbers)
     headings = Sentences("prose/headings.md.j2", tables, found)
     light, dark = palette.style_variables()
-    by_section = {
-        name: [list(own) for _, own in groupby(group, key=lambda one: one.id)]
-        for name, group in _group_verdicts(decided, lambda one: one.section)
-    }
+    groups = first_screen.group_by_claim(decided)
     run = [part for part in parts if not part.missing]
+    names = [part.name for part in run]
     page = (
         environment()
         .get_template("page.html.j2")
@@ -85,7 +82,7 @@ def render(
             study=study,
             described=first_screen.describe_study(tables),
             answer=first_screen.Answer(tables, found, claims).render(),
-            board=first_screen.board(decided),
+            board=first_screen.board(groups),
             tally=first_screen.tally(decided),
             several=len({one.task for one in decided if one.task}) > 1,
             verdicts=VERDICTS,
@@ -97,11 +94,11 @@ def render(
             cautions=cautions,
             sections=run,
             headings={part.name: headings.say(part.name) for part in run},
-            claims={part.name: by_section.pop(part.name, []) for part in run},
-            elsewhere=[group for groups in by_section.values() for group in groups],
+            claims={name: [own for own in groups.values() if own[0].section == name] for name in names},
+            elsewhere=[own for own in groups.values() if own[0].section not in names],
             missing=[part.missing for part in parts if part.missing],
             papers=read_papers(),
-            run=[part.name for part in run],
+            run=names,
             titles={part.name: part.title for part in run},
             provenance=provenance,
             light=light,
@@ -133,14 +130,6 @@ def _csv_name(one: spec.Figure | spec.Table) -> str:
 
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _group_verdicts(
-    verdicts: Sequence[ClaimVerdict], key: Callable[[ClaimVerdict], str]
-) -> list[tuple[str, list[ClaimVerdict]]]:
-    """Return the verdicts by a key, in the order of its first appearance."""
-    names = dict.fromkeys(map(key, verdicts))
-    return [(name, [one for one in verdicts if key(one) == name]) for name in names]
 
 
 def pack_files(files: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 import pandas
 
 from headroom.study.selection import (
+    arm_rows,
     last_epochs,
     main_gradient,
     main_metric,
@@ -15,7 +16,7 @@ from headroom.study.selection import (
     with_scale,
     with_shares,
 )
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, arm_of
 
 ALL = "all heads"
 """What heads of all kinds together are called."""
@@ -48,6 +49,18 @@ def in_percent(rows: pandas.DataFrame) -> pandas.DataFrame:
     scale = with_scale(rows)["scale"]
     parts = rows[["delta", "low", "high"]].div(scale.where(scale > 0), axis=0)
     return rows.assign(**{str(name): 100 * part for name, part in parts.items()})
+
+
+def build_curves(view: StudyTables) -> pandas.DataFrame:
+    """Return the last epoch's curves of the arm of one task shown first, by the main metric on the main set.
+
+    Added are the `share` of heads removed (%), and what is `kept` of the full model's score (%) with `low` and `high`.
+    """
+    rows = select_judged(view.pruning)
+    rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view))) if len(rows) else with_shares(rows)
+    points = rows["scale"].where(rows["scale"] > 0) / 100
+    ends = {end: rows["kept"] + (rows[end] - rows["delta"]) / points for end in ("low", "high")}
+    return rows.assign(**ends, task=view.task)
 
 
 def build_replaced_curves(view: StudyTables) -> pandas.DataFrame:
@@ -123,3 +136,10 @@ def build_layout_scores(view: StudyTables) -> pandas.DataFrame:
     """Return the layouts of a task before and after further training, with the share of the score kept, in %."""
     rows = with_shares(select_judged(view.bakeoff_retraining))
     return rows.assign(task=view.task, model=rows["run"] + " " + rows["draw"].astype(str))
+
+
+def tabulate_training(view: StudyTables) -> pandas.DataFrame:
+    """Return what training came to: a row per run, a column per measure of the last epoch, and the seconds in all."""
+    wide = last_epochs(view.training).pivot_table(index="run", columns="measure", values="value", sort=False)
+    seconds = rows_where(view.training, measure="seconds").groupby("run")["value"].sum()
+    return wide.assign(total_seconds=seconds, task=view.task).reset_index()

@@ -21,12 +21,23 @@ from headroom.experiments.roles.claims import HEAD
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.curves import limits as curve_limits
-from headroom.figures.effects import HERE, LOOKS, paper_scale, percent_label
 from headroom.figures.names import choose_folded_runs, choose_words, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, label, lead, section_of
+from headroom.figures.views import (
+    HERE,
+    LOOKS,
+    PUBLISHED,
+    Parts,
+    Views,
+    build_panels,
+    label,
+    lead,
+    paper_scale,
+    percent_label,
+    section_of,
+)
 from headroom.study.frames import build_replaced_curves, in_percent, select_effects, select_main_effects
 from headroom.study.selection import (
     chosen_heads,

@@ -5,11 +5,10 @@ from markupsafe import Markup
 
 from headroom.core.formatting import MISSING, format_fixed
 from headroom.figures import panels
-from headroom.figures.effects import HERE, LOOKS, percent_label
 from headroom.figures.panels import Look, kind_keys
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, lead, section_of
+from headroom.figures.views import HERE, LOOKS, PUBLISHED, Parts, Views, build_panels, lead, percent_label, section_of
 from headroom.study.frames import pair_effects
 from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
 from headroom.study.tables import StudyTables, TaskKind, kind_of

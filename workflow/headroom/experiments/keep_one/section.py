@@ -11,11 +11,20 @@ from headroom.core.heads import KINDS
 from headroom.experiments.ablation.claims import SCREENING
 from headroom.experiments.keep_one.claims import correct_chosen
 from headroom.figures import panels
-from headroom.figures.effects import LOOKS, paper_scale, percent_label
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, lead, section_of
+from headroom.figures.views import (
+    LOOKS,
+    PUBLISHED,
+    Parts,
+    Views,
+    build_panels,
+    lead,
+    paper_scale,
+    percent_label,
+    section_of,
+)
 from headroom.study.frames import in_percent
 from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
 from headroom.study.tables import StudyTables, kind_of

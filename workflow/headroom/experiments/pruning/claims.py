@@ -22,8 +22,8 @@ from headroom.claims.evidence import (
 from headroom.claims.verdict import HOLDS, Number, Reading, above, below, pool, together
 from headroom.core.curves import removable, removable_share
 from headroom.core.heads import KINDS
-from headroom.core.statistics import Estimate
-from headroom.study.selection import last_epochs, main_metric, rows_where
+from headroom.core.statistics import Estimate, over_runs
+from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 Order = tuple[str, str]
@@ -187,3 +187,22 @@ def gains_of_main_order(tables: StudyTables) -> Iterator[Reading]:
         gains = [number("gain_over", ours.area - other.area, signed=True) for ours, other in curves if ours and other]
         if gains:
             yield Reading((together(gains),), part=order)
+
+
+def average_main_curve(tables: StudyTables) -> tuple[Order, list[dict[str, float]]]:
+    """Return the order that claims are judged by, and its points: shares removed and kept, with `low` and `high`.
+
+    It is the mean over the runs of the baseline whose models score enough above chance for shares; no points without.
+    """
+    runs = _with_skill(tables)
+    orders = orders_in(rows_where(select_judged(runs[0]), scope="all")) if runs else []
+    if not orders:
+        return ("", ""), []
+    curves = [curve for rows in runs if (curve := curve_by(rows, orders[0])) is not None]
+    alike = [curve for curve in curves if list(curve.removed) == list(curves[0].removed)]
+    points = []
+    for place, removed in enumerate(alike[0].removed if alike else ()):
+        kept = [curve.kept[:, place] for curve in alike]
+        found = over_runs([float(one[0]) for one in kept], [one[1:] for one in kept])
+        points.append({"removed": float(removed), **found._asdict()})
+    return orders[0], points

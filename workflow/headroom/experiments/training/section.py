@@ -11,7 +11,8 @@ from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import Parts, Views, build_panels, section_of
-from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.study.frames import tabulate_training
+from headroom.study.selection import main_metric, main_set, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
 MEASURES = {"valid_loss": "", "train_loss": "dotted"}
@@ -95,13 +96,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
 
 def _last(views: dict[str, StudyTables]) -> Table:
     """Return what training came to: a row per run."""
-    made = []
-    for task, view in views.items():
-        rows = last_epochs(view.training)
-        wide = rows.pivot_table(index="run", columns="measure", values="value", sort=False)
-        wide["total_seconds"] = rows_where(view.training, measure="seconds").groupby("run")["value"].sum()
-        made.append(wide.reset_index().assign(task=task))
-    frame = pandas.concat(made)
+    frame = pandas.concat(map(tabulate_training, views.values()))
     known = ["train_loss", "valid_loss", "valid_accuracy", "updates", "words_per_second", "examples_per_second"]
     columns = ["task", "run", *(name for name in [*known, "total_seconds"] if name in frame)]
     return Table("training", frame, columns)
