@@ -202,11 +202,10 @@ def number(
     )
 
 
-def main_curve(frame: pandas.DataFrame, scope: str = "all") -> Curve | None:
+def main_curve(frame: pandas.DataFrame) -> Curve | None:
     """Return one run's curve by the order that claims are judged by: the first of `orders_in`; None without any."""
-    rows = rows_where(select_judged(frame), scope=scope, ranking="fixed")
-    orders = orders_in(rows)
-    return curve_by(frame, orders[0], scope) if orders else None
+    orders = orders_in(rows_where(select_judged(frame), scope="all", ranking="fixed"))
+    return curve_by(frame, orders[0]) if orders else None
 
 
 def orders_in(rows: pandas.DataFrame) -> list[tuple[str, str]]:

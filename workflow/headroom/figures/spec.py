@@ -89,6 +89,11 @@ class Fold:
     text: str = ""
     pages: tuple[Drawing, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it."""
+        return not (self.figure or self.tables or self.text or self.pages)
+
 
 @dataclass(frozen=True)
 class Section:

@@ -47,10 +47,9 @@ def summary(found: dict[str, list[Caution]]) -> str:
 
 
 def _weak(tables: StudyTables) -> str:
-    return _weak_translation(tables) if kind_of(tables.task) == "translation" else _weak_classifier(tables)
-
-
-def _weak_translation(tables: StudyTables) -> str:
+    """Say that translations are poor, or that a classifier is hardly better with its heads than without any."""
+    if kind_of(tables.task) == "classification":
+        return _weak_classifier(tables)
     rows = rows_where(last_epochs(tables.evaluation), metric="bleu")
     if rows.empty:
         return ""
@@ -63,7 +62,6 @@ def _weak_translation(tables: StudyTables) -> str:
 
 
 def _weak_classifier(tables: StudyTables) -> str:
-    """Say that a classifier is hardly better with its heads than without any."""
     rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
     rows = with_scale(rows_where(rows, metric=main_metric(rows)))
     above = float(rows["scale"].max()) if len(rows) else math.nan

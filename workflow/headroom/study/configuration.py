@@ -73,10 +73,9 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def list_tables(paths: Sequence[Path], configuration: Path | None, maps: Sequence[Path] = ()) -> StudyTables:
-    """Return tables of a study, and attention maps, with what its configuration says of the tasks."""
-    configured = read_configuration(configuration)
-    return StudyTables(paths, maps, described=tasks_in(configured))
+def list_tables(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
+    """Return tables of a study with what its configuration says of the tasks."""
+    return StudyTables(paths, described=tasks_in(read_configuration(configuration)))
 
 
 def found_in(results: Path) -> StudyTables:

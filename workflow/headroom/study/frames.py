@@ -1,5 +1,7 @@
 """Frames that sections of the page draw: a task's rows of the run that is shown first, in the units of the page."""
 
+from collections.abc import Collection
+
 import pandas
 
 from headroom.study.selection import (
@@ -17,6 +19,9 @@ from headroom.study.selection import (
     with_shares,
 )
 from headroom.study.tables import StudyTables, arm_of
+
+PAIRS_FROM = 6
+"""From so many layers on, layers are shown in pairs, as in the paper."""
 
 ALL = "all heads"
 """What heads of all kinds together are called."""
@@ -143,3 +148,43 @@ def tabulate_training(view: StudyTables) -> pandas.DataFrame:
     wide = last_epochs(view.training).pivot_table(index="run", columns="measure", values="value", sort=False)
     seconds = rows_where(view.training, measure="seconds").groupby("run")["value"].sum()
     return wide.assign(total_seconds=seconds, task=view.task).reset_index()
+
+
+def build_share_curves(view: StudyTables, runs: Collection[str], scopes: Collection[str]) -> pandas.DataFrame:
+    """Return what runs keep of the score (`score`, %) by the share of heads kept (%), by the main order, by scope."""
+    rows = select_judged(view.pruning[view.pruning["run"].isin(runs) & view.pruning["scope"].isin(scopes)])
+    if rows.empty:
+        return rows
+    order, normalised = main_gradient(rows)
+    rows = with_shares(rows_where(rows, order=order, normalised=normalised, ranking="fixed"))
+    return rows[["scope", "run"]].assign(share=100 - rows["share"], score=rows["kept"])
+
+
+def score_pruned_models(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of `pruned_models` with the `share` of heads kept and the `score` with its interval, in %."""
+    rows = with_scale(rows)
+    rows = rows.assign(share=100 * rows["kept"] / rows["heads"], scale=rows["scale"].where(rows["scale"] > 0))
+    ends = {end: 100 + 100 * rows[end] / rows["scale"] for end in ("low", "high")}
+    return rows.assign(score=100 * (rows["value"] - rows["chance"]) / rows["scale"], **ends)
+
+
+def layer_groups(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of one kind with the column `group`: the layer, or from six layers on its pair of layers."""
+    layers = rows["layer"].astype(int)
+    if layers.max() < PAIRS_FROM:
+        return rows.assign(group=[f"{kind}{layer}" for kind, layer in zip(rows["kind"], layers)])
+    first = layers - (layers - 1) % 2
+    return rows.assign(group=[f"{kind}{low}–{low + 1}" for kind, low in zip(rows["kind"], first)])
+
+
+def compute_kept_shares(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> pandas.DataFrame:
+    """Return the share of each group kept (%) at each setting, by the share of all heads removed (%).
+
+    Args:
+        rows: Rows of `gates` with the column `group`.
+        every: Rows of all heads, to count those removed; default the same.
+    """
+    total = 100 * (1 - (rows if every is None else every).groupby("setting")["kept"].mean())
+    shares = 100 * rows.groupby(["group", "setting"], sort=False)["kept"].mean()
+    found = shares.reset_index().assign(removed=lambda frame: frame["setting"].map(total))
+    return found.sort_values(["removed", "setting"], kind="stable").reset_index(drop=True)

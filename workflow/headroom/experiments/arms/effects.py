@@ -68,9 +68,9 @@ def compare_likeness_of(tables: StudyTables, arm: str) -> float:
     return float(rows.groupby("run")["value"].mean().mean())
 
 
-def change_over_epochs(tables: StudyTables, arm: str, measure: str = LIKENESS) -> Estimate | None:
-    """Return how a measure, averaged over sites, changes from an arm's first epoch to its last, over seeds."""
-    rows = rows_where(arm_rows(tables.diversity, arm), measure=measure)
+def change_over_epochs(tables: StudyTables, arm: str) -> Estimate | None:
+    """Return how the likeness of heads, averaged over sites, changes from an arm's first epoch to its last."""
+    rows = rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS)
     changes = [_change(run) for _, run in rows.groupby("run")]
     return estimate_mean(changes) if changes else None
 

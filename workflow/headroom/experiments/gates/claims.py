@@ -51,12 +51,12 @@ def find_continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | 
     return None if chosen.empty else chosen.iloc[0]
 
 
-def survival(gates: pandas.DataFrame, scope: str = "all") -> "pandas.Series[float]":
-    """Return the share of settings at which each head stays, by kind, layer and head.
+def survival(gates: pandas.DataFrame) -> "pandas.Series[float]":
+    """Return the share of settings over all kinds at which each head stays, by kind, layer and head.
 
     Hard-concrete settings are counted; where there is none, those of exact selection.
     """
-    rows = rows_where(gates, scope=scope)
+    rows = rows_where(gates, scope="all")
     learned = rows_where(rows, method=HARD_CONCRETE)
     rows = learned if len(learned) else rows
     return rows.groupby(["kind", "layer", "head"])["kept"].mean()

@@ -14,14 +14,12 @@ from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
 from headroom.figures.views import PUBLISHED, build_panels, label
+from headroom.study.frames import compute_kept_shares, layer_groups
 from headroom.study.selection import last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 BY_KIND = PUBLISHED["by_kind"]
 BY_LAYERS = PUBLISHED["by_layers"]
-PAIRS_FROM = 6
-"""From so many layers on, layers are shown in pairs, as in the paper."""
-
 PAPER = "paper, WMT"
 
 
@@ -55,28 +53,6 @@ def _groups(rows: pandas.DataFrame) -> pandas.DataFrame:
     found = [compute_kept_shares(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
     found += [compute_kept_shares(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
     return pandas.concat(found, ignore_index=True)
-
-
-def layer_groups(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Return rows of one kind with the column `group`: the layer, or from six layers on its pair of layers."""
-    layers = rows["layer"].astype(int)
-    if layers.max() < PAIRS_FROM:
-        return rows.assign(group=[f"{kind}{layer}" for kind, layer in zip(rows["kind"], layers)])
-    first = layers - (layers - 1) % 2
-    return rows.assign(group=[f"{kind}{low}–{low + 1}" for kind, low in zip(rows["kind"], first)])
-
-
-def compute_kept_shares(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> pandas.DataFrame:
-    """Return the share of each group kept (%) at each setting, by the share of all heads removed (%).
-
-    Args:
-        rows: Rows of `gates` with the column `group`.
-        every: Rows of all heads, to count those removed; default the same.
-    """
-    total = 100 * (1 - (rows if every is None else every).groupby("setting")["kept"].mean())
-    shares = 100 * rows.groupby(["group", "setting"], sort=False)["kept"].mean()
-    found = shares.reset_index().assign(removed=lambda frame: frame["setting"].map(total))
-    return found.sort_values(["removed", "setting"], kind="stable").reset_index(drop=True)
 
 
 def _paper() -> pandas.DataFrame:

@@ -26,15 +26,12 @@ from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Section, Table
 from headroom.figures.views import PUBLISHED, label, lead
+from headroom.study.frames import build_share_curves, score_pruned_models
 from headroom.study.selection import (
     arm_rows,
-    main_gradient,
     main_run,
     parse_heads,
     rows_where,
-    select_judged,
-    with_scale,
-    with_shares,
 )
 from headroom.study.tables import StudyTables, arm_of, kind_of
 
@@ -110,25 +107,14 @@ def choose_looks(colour: Colour) -> dict[str, Look]:
 
 def _models(view: StudyTables) -> pandas.DataFrame:
     """Return models of the shown run's arm, the paper's, and the gradient's curve, with shares and scores in %."""
-    rows = with_scale(hard(arm_rows(view.pruned_models, arm_of(shown_run(view)))))
-    rows = rows.assign(share=100 * rows["kept"] / rows["heads"], scale=rows["scale"].where(rows["scale"] > 0))
-    rows["score"] = 100 * (rows["value"] - rows["chance"]) / rows["scale"]
+    rows = score_pruned_models(hard(arm_rows(view.pruned_models, arm_of(shown_run(view)))))
     learned = rows["method"].isin([HARD_CONCRETE, *EXACT])
-    rows = rows.assign(**{end: (100 + 100 * rows[end] / rows["scale"]).where(learned) for end in ("low", "high")})
+    rows = rows.assign(low=rows["low"].where(learned), high=rows["high"].where(learned))
     scopes, paper = set(rows["scope"]), _paper()
-    found = [rows, _curve(view, set(rows["run"]), scopes)]
+    found = [rows, build_share_curves(view, set(rows["run"]), scopes).assign(method=UNTRAINED)]
     found += [paper[paper["scope"].isin(scopes)]] if kind_of(view.task) == "translation" else []
     columns = ["task", "scope", "run", "method", "setting", "draw", "share", "score", "low", "high"]
     return pandas.concat([one.reindex(columns=columns) for one in found if len(one)]).assign(task=view.task)
-
-
-def _curve(view: StudyTables, runs: set[str], scopes: set[str]) -> pandas.DataFrame:
-    rows = select_judged(view.pruning[view.pruning["run"].isin(runs) & view.pruning["scope"].isin(scopes)])
-    if rows.empty:
-        return rows
-    order, normalised = main_gradient(rows)
-    rows = with_shares(rows_where(rows, order=order, normalised=normalised, ranking="fixed"))
-    return rows[["scope", "run"]].assign(method=UNTRAINED, share=100 - rows["share"], score=rows["kept"])
 
 
 def _paper() -> pandas.DataFrame:

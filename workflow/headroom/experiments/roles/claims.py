@@ -1,7 +1,6 @@
 """Rows about what heads do: roles held, the best head for a relation, controls."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 import pandas
 
@@ -20,9 +19,6 @@ PAPER_RELATIONS = tuple(
 
 
 TRAINED, UNTRAINED, SHUFFLED = "trained", "untrained", "shuffled"
-
-PLAIN = 0.2
-"""A margin that leaves no doubt that a head tracks a relation."""
 
 HEAD = ["kind", "layer", "head"]
 
@@ -83,19 +79,6 @@ def confidence(pointing: pandas.DataFrame, run: str) -> pandas.DataFrame:
     """Return the mean largest weight of every head of a trained model, over all sentences."""
     rows = rows_where(last_epochs(pointing), run=run, model=TRAINED, measure="confidence")
     return rows_where(rows, half="all")
-
-
-def controls(roles: pandas.DataFrame) -> dict[str, int]:
-    """Return how many roles controls hold: the untrained model, and the trained one on shuffled trees."""
-    last = last_epochs(roles)
-    untrained, shuffled = rows_where(last, model=UNTRAINED), rows_where(last, model=TRAINED, trees=SHUFFLED)
-    return {UNTRAINED: len(untrained[untrained["trees"] != SHUFFLED]), SHUFFLED: len(shuffled)}
-
-
-def count_targets(targets: Iterable[str]) -> dict[str, int]:
-    """Return how many of these targets belong to each role."""
-    kinds = [kind_of_target(target) for target in targets]
-    return {role: kinds.count(role) for role in ROLES}
 
 
 def main_roles(tables: StudyTables, run: str) -> dict[Head, list[str]]:

@@ -60,24 +60,19 @@ def section(study: StudyTables) -> Section:
     best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _list_held(study)
-    figure = _relations(best, study) if len(best) else by_confidence
-    folds = [Fold("Definition of roles", text=words("roles", "method"))]
-    if len(best):
-        folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
-    if distances := _distance_table(study, views):
-        folds.append(Fold("Where related words are", tables=(distances,)))
-    if len(best) or roles:
-        folded = by_confidence if len(best) else None
-        folds.append(Fold("Encoder heads by role and confidence, all runs", folded, roles))
-    if by_relevance:
-        folds.append(Fold("Encoder heads by relevance", by_relevance))
-    if len(known):
-        folds.append(Fold("All heads in numbers", tables=(_head_table(known, study),)))
-    if positions := _position_table(study, views):
-        folds.append(Fold("Relative positions that heads point to", tables=(positions,)))
-    if maps:
-        folds.append(Fold("Attention maps of single sentences", text=words("roles", "maps"), pages=tuple(maps)))
-    return Section("roles", TITLE, figure, tuple(folds), remarks=_remarks(study))
+    figure, folded = (_relations(best, study), by_confidence) if len(best) else (by_confidence, None)
+    folds = (
+        Fold("Definition of roles", text=words("roles", "method")),
+        Fold("Best heads of relations in numbers", tables=_relation_table(best, study)),
+        Fold("Where related words are", tables=_distance_table(study, views)),
+        Fold("Encoder heads by role and confidence, all runs", folded, roles),
+        Fold("Encoder heads by relevance", by_relevance),
+        Fold("All heads in numbers", tables=_head_table(known, study)),
+        Fold("Relative positions that heads point to", tables=_position_table(study, views)),
+        Fold("Attention maps of single sentences", text=words("roles", "maps") if maps else "", pages=tuple(maps)),
+    )
+    shown = tuple(fold for fold in folds if not fold.is_empty)
+    return Section("roles", TITLE, figure, shown, remarks=_remarks(study))
 
 
 def main_run(view: StudyTables) -> str:
@@ -148,7 +143,9 @@ def _relations(best: pandas.DataFrame, study: StudyTables) -> Figure:
     return Figure("relations", build_panels(study, drawn, draw), *texts("roles"), tuple(key), frame)
 
 
-def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
+def _relation_table(best: pandas.DataFrame, study: StudyTables) -> tuple[Table, ...]:
+    if best.empty:
+        return ()
     own = best[best["who"] == "here"]
     others = best[best["who"] != "here"].pivot(index=["task", "target"], columns="who", values="margin")
     names = {UNTRAINED: "untrained (points)", SHUFFLED: "shuffled trees (points)"}
@@ -159,11 +156,11 @@ def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
     wide = wide.rename(columns=own_names | {"low": "margin_low", "high": "margin_high"})
     columns = [*lead(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
     frame = wide.drop(columns=["hollow", "hue", "who"])
-    return Table("relations", frame, columns, note=words("roles", "relation_table"))
+    return (Table("relations", frame, columns, note=words("roles", "relation_table")),)
 
 
-def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
-    """Return the distribution of the positions of every relation's dependents, in %, a row per relation; or None."""
+def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> tuple[Table, ...]:
+    """Return the distribution of the positions of every relation's dependents, in %, a row per relation."""
     found = []
     for task, (view, run) in views.items():
         rows = rows_where(last_epochs(view.distances), run=run)
@@ -175,13 +172,12 @@ def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
         found.append(own.sort_values("order"))
     wide = pandas.concat(found or [pandas.DataFrame()])
     if wide.empty:
-        return None
+        return ()
     headings = {offset: f"{target_name(offset)} (%)" for offset in NEAR}
     headings |= {"paper": "paper, most frequent (%)", "count": "pairs"}
     columns = [*lead(study), "relation", *(offset for offset in NEAR if offset in wide), "paper", "count"]
-    return Table(
-        "distances", wide.drop(columns="order"), columns, headings, words("roles", "distance_table"), decimals=0
-    )
+    rows, note = wide.drop(columns="order"), words("roles", "distance_table")
+    return (Table("distances", rows, columns, headings, note, decimals=0),)
 
 
 def _confidences(study: StudyTables) -> Figure | None:
@@ -284,8 +280,8 @@ def heads(view: StudyTables, run: str) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
-    """Return how often every head points to each near relative position, in % of the pieces that can; None without."""
+def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> tuple[Table, ...]:
+    """Return how often every head points to each near relative position, in % of the pieces that can."""
     found = []
     for task, (view, run) in views.items():
         rows = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
@@ -295,13 +291,15 @@ def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
         found.append(own.sort_values("kind", ascending=False, kind="stable"))  # the encoder first
     wide = pandas.concat(found or [pandas.DataFrame()])
     if wide.empty:
-        return None
+        return ()
     headings = {"name": "head"} | {offset: f"{target_name(offset)} (%)" for offset in NEAR}
     shown = [*lead(study), "name", *(offset for offset in NEAR if offset in wide)]
-    return Table("positions", wide, shown, headings, words("roles", "position_table"), decimals=0)
+    return (Table("positions", wide, shown, headings, words("roles", "position_table"), decimals=0),)
 
 
-def _head_table(known: pandas.DataFrame, study: StudyTables) -> Table:
+def _head_table(known: pandas.DataFrame, study: StudyTables) -> tuple[Table, ...]:
+    if known.empty:
+        return ()
     columns = [*lead(study), "name", "role", "position", "words there (%)", "confidence", "relevance ~"]
     columns += ["rare words (%)", "by chance (%)"]
-    return Table("heads", known, columns, {"name": "head"}, words("roles", "head_table"))
+    return (Table("heads", known, columns, {"name": "head"}, words("roles", "head_table")),)
