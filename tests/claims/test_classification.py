@@ -192,12 +192,12 @@ def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
 def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:
     view = study(tmp_path, ablation=[*effects([0.0]), *classified(effects([0.0]))])
     found = shown(evaluate(view), view)
-    tasks = {number: [one.task for one in found if one.id == number] for number in ("M1", "M5", "M12", "M15")}
+    tasks = {number: [one.task for one in found if one.claim.id == number] for number in ("M1", "M5", "M12", "M15")}
     assert tasks == {
         "M1": ["translation", "sst2"],
         "M5": ["translation"],
         "M12": ["translation"],
         "M15": ["translation", "sst2"],
     }
-    names = [("MVR".index(one.id[0]), int(one.id[1:])) for one in found]
+    names = [("MVR".index(one.claim.id[0]), int(one.claim.id[1:])) for one in found]
     assert names == sorted(names)

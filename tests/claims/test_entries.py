@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from headroom.claims.entries import PLACE, Amount, all_claims, fill_in, read_papers, rule_of, threshold
+from headroom.claims.answer import read_answer
+from headroom.claims.entries import PLACE, Amount, all_claims, fill_in, find_function, read_papers, rule_of, threshold
 from headroom.core.errors import HeadroomError
 from headroom.study.tables import StudyTables
 
@@ -16,6 +17,15 @@ def test_rules_take_the_thresholds_of_their_claims(claim) -> None:
     assert "{" not in claim.rule_text.replace("{}", "")
     for task in claim.paper:
         assert all(isinstance(value, float) for value in claim.thresholds_of(task).values())
+
+
+@pytest.mark.parametrize("entry", [one for entries in read_answer().values() for one in entries], ids=str)
+def test_an_entry_of_the_answer_is_a_number_of_a_claim_or_a_function(entry) -> None:
+    if entry.compute:
+        assert callable(find_function(entry.compute, "the answer"))
+    else:
+        assert (entry.number or entry.name) in all_claims()[entry.claim].numbers
+        assert entry.threshold in {"", *all_claims()[entry.claim].thresholds}
 
 
 def test_text_and_rule_have_the_same_threshold(tmp_path: Path) -> None:

@@ -30,18 +30,19 @@ NO_TASK = "no task of this study is of that kind"
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim of a paper, what this study found in one task, and the verdict with the rule that decided it."""
+    """The verdict on a claim in one task, and what this study found there."""
 
-    id: str
-    claim: str
+    claim: Claim
     task: str
-    paper: str
-    ours: str
+    part: str  # what of the claim is judged apart; "" for the whole
     verdict: str
-    rule: str
-    section: str
-    part: str = ""  # what of the claim is judged apart
-    on_real_text: str = ""  # what the reference studies found on real text, of a task of generated text
+    ours: str
+    on_real_text: str  # what the reference studies found on real text, of a task of generated text; else ""
+
+    @property
+    def paper(self) -> str:
+        """The paper's numbers for the task."""
+        return self.claim.paper_of(self.task)
 
 
 def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
@@ -68,11 +69,8 @@ def _verdict(
         ours += f"; it asks for {row['barrier']}"
     needed = row["needed"]
     ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
-    paper = claim.paper_of(task)
     real = on_real_text(claim.id, part, task) if row["ground"] == GENERATED else ""
-    return ClaimVerdict(
-        claim.id, claim.sentence, task, paper, ours, verdict, claim.rule_text, claim.section, part, real
-    )
+    return ClaimVerdict(claim, task, part, verdict, ours, real)
 
 
 def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
@@ -111,7 +109,7 @@ Group = list[ClaimVerdict]
 
 def group_by_claim(verdicts: Sequence[ClaimVerdict]) -> dict[str, Group]:
     """Return the verdicts on every claim by its number."""
-    return {name: list(own) for name, own in groupby(verdicts, key=lambda one: one.id)}
+    return {name: list(own) for name, own in groupby(verdicts, key=lambda one: one.claim.id)}
 
 
 def board(groups: Mapping[str, Group]) -> list[tuple[Paper, list[Group]]]:
@@ -122,7 +120,7 @@ def board(groups: Mapping[str, Group]) -> list[tuple[Paper, list[Group]]]:
 
 def tally(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return how many claims there are and of how many papers: `37 claims of three papers`."""
-    named = {one.id for one in verdicts}
+    named = {one.claim.id for one in verdicts}
     own = {claim.id for paper in read_papers() if paper.needs for claim in paper.claims}
     ours = f", {len(own & named)} of our own" if own & named else ""
     return f"{plural(len(named - own), 'claim')} of three papers{ours}"

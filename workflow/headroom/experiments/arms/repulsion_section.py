@@ -18,6 +18,7 @@ from headroom.figures import palette, panels
 from headroom.figures.names import method_words
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Section, Table
+from headroom.figures.views import label
 from headroom.study.selection import arm_rows, last_epochs, rows_where
 from headroom.study.tables import StudyTables, seed_of
 
@@ -103,7 +104,7 @@ def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:
             limits = panels.find_shared_limits(rows_where(drawn, axis=axis), "delta", "low", "high")
             marks = {"row": "arm", "hue": "arm", "hollow": "open"}
             picture = panels.dots(rows, comparison.looks, name, across, **marks, reference=0, rows=shown, limits=limits)
-            made.append(Panel(picture, comparison.label(view, str(quantity)), task=view.task))
+            made.append(Panel(picture, label(comparison.study, view.task, str(quantity)), task=view.task))
     key = (
         panels.key(panels.Look(palette.INK, marker="o"), "interval without 0", line=False),
         panels.key(panels.Look(palette.INK, marker="o", is_hollow=True), "interval with 0, or none", line=False),

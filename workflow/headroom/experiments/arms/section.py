@@ -69,11 +69,6 @@ class Comparison:
     views: Sequence[StudyTables]
 
     @property
-    def arms(self) -> list[str]:
-        """All arms of the study."""
-        return self.study.arm_names
-
-    @property
     def lead(self) -> list[str]:
         """The columns that tables begin with."""
         return ["task"] if len(self.views) > 1 else []
@@ -81,7 +76,7 @@ class Comparison:
     @property
     def looks(self) -> dict[str, Look]:
         """The look of every arm."""
-        return arm_looks(self.arms)
+        return arm_looks(self.study.arm_names)
 
     def lines(self, view: StudyTables) -> dict[str, Look]:
         """The looks of the arms of a task that have lines."""
@@ -91,10 +86,6 @@ class Comparison:
         """The key of the lines."""
         drawn = {arm for view in self.views for arm in arms_with_lines(view)}
         return panels.keys(self.looks, drawn)
-
-    def label(self, view: StudyTables, text: str = "") -> str:
-        """The label of a panel."""
-        return label(self.study, view.task, text)
 
     def panels(
         self,
@@ -109,7 +100,7 @@ class Comparison:
     def how(self, name: str) -> str:
         """How to read a figure of lines, and which arms have none."""
         drawn = {key.name for key in self.key()}
-        return words("arms", name, others=listing(arm for arm in self.arms if arm not in drawn))
+        return words("arms", name, others=listing(arm for arm in self.looks if arm not in drawn))
 
 
 def together(views: Iterable[StudyTables], frame: Callable[[StudyTables], pandas.DataFrame]) -> pandas.DataFrame:
@@ -235,7 +226,7 @@ def _by_epoch(
             limits = panels.find_shared_limits(rows_where(frame, measure=measure), "value")
             place, up = f"{measure.replace('_', '-')}-{view.task}", ("value", axes[measure])
             drawing = panels.lines(own, comparison.lines(view), place, panels.EPOCH, up, hue="arm", limits=limits)
-            made.append(Panel(drawing, comparison.label(view, title), task=view.task))
+            made.append(Panel(drawing, label(comparison.study, view.task, title), task=view.task))
     alt, how = words("arms", f"{text}_alt"), comparison.how(text)
     return Figure(name, tuple(made), alt, how, comparison.key(), frame)
 
