@@ -16,7 +16,7 @@ PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=2
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 # Prints the name of the study that a configuration describes.
-NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
+NAME := import sys, yaml; from headroom.settings.load import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
 .PHONY: study compare reference renew archives test test-all test-faults test-conda test-slurm container lint bench docs lock minilm clean-work help FORCE
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from headroom.settings.study import load_study
+from headroom.settings.load import load_study
 from hypothesis import strategies as st
 from whole_project import ROOT, TINY
 
@@ -145,6 +145,6 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "yes": (b"study: yes\n", "study.yaml: study: "),
     "number": (b"study: 12:30\n", "study.yaml: study: "),
     "exponent": (b"translation: {training: {epochs: 1e3}}\n", "study.yaml: translation.training.epochs: "),
-    "name": (b"classification: {no: {}}\n", "study.yaml: classification.0.[key]: "),
+    "name": (b"classification: {no: {}}\n", "study.yaml: tasks.0.[key]: "),
 }
 """Files that are not studies: their content, and the error message."""

@@ -72,45 +72,47 @@ FILES = (
 HOW = ("mirror", "shards", "epochs_per_job")
 """Keys that change no result, and are not in the report; any other key reruns the rule `configuration`."""
 
-SWEEPS = "pruning pruning_epochs pruning_sites"
-TRANSLATING = f"""ablation keep_one {SWEEPS} evaluation gates gates_controls from_scratch removal"""
-RESAMPLING = f"""ablation ablation_replaced keep_one keep_one_replaced {SWEEPS} pruning_replaced evaluation gates
-    gates_controls bakeoff_curves bakeoff_retraining"""
-LABELLING = f"{RESAMPLING} removal_labelled"
-OBSERVING = "attention_maps attention_stats diversity parameters particles relevance scores timing"
-TRANSLATORS = f"{TRANSLATING} {OBSERVING} attention_stats_pruned phenomena"
+SWEEPS = "pruning_translation pruning_classification pruning_epochs"
+ALONE = "ablation keep_one pruning_epochs evaluation gates gates_controls"
+"""The rules that decode or label, of both kinds of tasks."""
+TRANSLATING = f"{ALONE} pruning_translation from_scratch removal_translation"
+REPLACED = "ablation_replaced keep_one_replaced pruning_replaced"
+RESAMPLING = f"{ALONE} {SWEEPS} {REPLACED} bakeoff_curves bakeoff_retraining"
+LABELLING = f"{ALONE} pruning_classification {REPLACED} bakeoff_curves bakeoff_retraining removal_classification"
+OBSERVING = "attention_maps attention_stats diversity scores timing"
+PRUNED = "attention_stats_pruned_translation"
+TRANSLATORS = f"{TRANSLATING} {OBSERVING} {PRUNED} phenomena"
 """The rules that load a translation model."""
 CLASSIFIERS = f"{LABELLING} {OBSERVING} bakeoff_scores"
-SMALL = f"ablation keep_one {SWEEPS} evaluation {OBSERVING}"
+SMALL = f"ablation keep_one pruning_epochs evaluation {OBSERVING}"
 """The rules that load a model without gates and trees."""
 TRAINING = "training_translation training_from_scratch update_cost"
-CRITERIA = f"scores {SWEEPS} pruning_replaced rank_correlation bakeoff_scores bakeoff_curves bakeoff claims report"
-TABLES = "agreement arms attention_maps bakeoff claims overlap rank_correlation report roles roles_pruned settling"
+CRITERIA = f"scores {SWEEPS} pruning_replaced rankings bakeoff_scores bakeoff_curves bakeoff claims report"
+TABLES = "arms attention_maps bakeoff claims rankings report roles"
 
 VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
     "generated": [
         ({"mirror": "elsewhere"}, ""),
         (
             {"shards": 2},
-            f"""ablation ablation_replaced keep_one keep_one_replaced {SWEEPS} pruning_replaced ablation_shard
-            ablation_replaced_shard keep_one_shard keep_one_replaced_shard pruning_shard pruning_epochs_shard
-            pruning_sites_shard pruning_replaced_shard""",
+            f"""ablation keep_one {SWEEPS} {REPLACED} ablation_shard ablation_replaced_shard keep_one_shard
+            keep_one_replaced_shard pruning_shard pruning_epochs_shard pruning_replaced_shard""",
         ),
         (
             {"epochs_per_job": 1},
-            "training_translation training_translation_until training_classification training_classification_until",
+            "training_translation training_until_translation training_classification training_until_classification",
         ),
         (
             {"seeds": [1, 2]},
-            """training_translation training_classification scores evaluation pruning_epochs settling diversity
-            particles attention_stats roles relevance phenomena bakeoff_scores bakeoff_curves bakeoff_retraining
-            bakeoff arms overlap claims report""",
+            """training_translation training_classification scores evaluation pruning_epochs rankings diversity
+            attention_stats roles phenomena bakeoff_scores bakeoff_curves bakeoff_retraining bakeoff arms claims
+            report""",
         ),
-        ({"sampling.resamples": 101}, f"{RESAMPLING} from_scratch attention_stats attention_stats_pruned phenomena"),
-        ({"translation.corpus.seed": 2}, "parallel_text"),
+        ({"sampling.resamples": 101}, f"{RESAMPLING} from_scratch attention_stats {PRUNED} phenomena"),
+        ({"translation.corpus.seed": 2}, "text_translation"),
         (
             {"translation.treebank.source": "none"},
-            "attention_stats attention_stats_pruned attention_maps claims report",
+            f"attention_stats {PRUNED} attention_maps claims report",
         ),
         ({"translation.vocabulary.size": 2100}, "vocabulary"),
         ({"translation.model.dropout": 0.15}, TRAINING),
@@ -119,32 +121,32 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"translation.arms.dropping.rate": 0.4}, "training_translation update_cost"),
         ({"translation.decoding.length_offset": 11}, TRANSLATING),
         ({"translation.evaluation.beam": 6}, "evaluation"),
-        ({"translation.scores.examples": 19}, "scores pruning"),
+        ({"translation.scores.examples": 19}, "scores pruning_translation"),
         ({"translation.ablation.examples": 9}, "ablation"),
         ({"translation.keep_one.examples": 9}, "keep_one"),
         (
             {"translation.intervention.replacement": ["zero", "mean"]},
-            "ablation_replaced keep_one_replaced pruning_replaced claims report",
+            f"{REPLACED} claims report",
         ),
-        ({"translation.relevance.examples": 3}, "relevance"),
-        ({"translation.pruning.step": 0.25}, SWEEPS),
-        ({"translation.pruning.random_draws": 9}, "pruning"),
+        ({"translation.relevance.examples": 3}, "attention_stats"),
+        ({"translation.pruning.step": 0.25}, "pruning_translation pruning_epochs"),
+        ({"translation.pruning.random_draws": 9}, "pruning_translation"),
         (
             {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
-            f"{SWEEPS} gates_controls removal timing rank_correlation overlap arms",
+            "pruning_translation pruning_epochs gates_controls removal_translation timing rankings arms",
         ),
-        ({"translation.removal.share": 0.25}, "removal"),
+        ({"translation.removal.share": 0.25}, "removal_translation"),
         ({"translation.timing.repeats": 40}, "timing"),
         ({"translation.update_cost.repeats": 20}, "update_cost"),
         ({"translation.diversity.examples": 10}, "diversity"),
-        ({"translation.attention_stats.examples": 19}, "attention_stats attention_stats_pruned"),
+        ({"translation.attention_stats.examples": 19}, f"attention_stats {PRUNED}"),
         ({"translation.phenomena.examples": 9}, "phenomena"),
         ({"translation.gates.updates": 4}, "gates gates_controls from_scratch"),
         (
             {"translation.gates.penalties": [0.03, 0.1]},
-            "gates attention_stats_pruned roles_pruned claims report",
+            f"gates {PRUNED} roles claims report",
         ),
-        ({"classification.pairs.corpus.train": 303}, "labelled_text"),
+        ({"classification.pairs.corpus.train": 303}, "text_classification"),
         ({"classification.pairs.treebank.sentences": 900}, "treebank"),
         ({"classification.pairs.encoder.dropout": 0.2}, "encoder"),
         ({"classification.pairs.training.batch_size": 16}, "training_classification"),
@@ -157,14 +159,14 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"classification.pairs.bakeoff.retraining.updates": 4}, "bakeoff_retraining"),
     ],
     "files": [
-        ({"translation.corpus.train.source": "text/test.source"}, "parallel_text"),
+        ({"translation.corpus.train.source": "text/test.source"}, "text_translation"),
         ({"translation.treebank.path": "text/valid.tsv"}, "treebank"),
-        ({"classification.reviews.encoder.path": "classifier"}, "encoder_pretrained"),
-        ({"classification.hops.encoder.hops": 4}, "encoder"),
-        ({"classification.hub.corpus.revision": "v1"}, "labelled_text"),
+        ({"classification.reviews.encoder.path": "classifier"}, "encoder"),
+        ({"classification.hops.encoder.hops": 4}, "encoder_2"),
+        ({"classification.hub.corpus.revision": "v1"}, "text_classification"),
     ],
     "released": [
-        ({"translation.corpus.pair": "en-de"}, "parallel_text"),
+        ({"translation.corpus.pair": "en-de"}, "text_translation"),
         ({"translation.released.path": "encoder"}, "released_translation"),
         ({"classification.reviews.released.path": "encoder"}, "released_classification"),
     ],
@@ -174,17 +176,17 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
 CODE: Mapping[str, Mapping[str, str]] = {
     "generated": {
         "__main__.py": "",
-        "plan.py": "",
+        "study/plan.py": "",
         "settings/arms.py": "",
         "experiments/ablation/table.py": "",
         "core/table.py": f"{TRANSLATORS} {CLASSIFIERS} {TABLES} {TRAINING} training_classification",
-        "core/ranks.py": "agreement bakeoff claims overlap rank_correlation report settling",
-        "data/grammar/pairs.py": "labelled_text treebank",
+        "core/ranks.py": "arms bakeoff claims rankings report",
+        "data/grammar/pairs.py": "text_classification treebank",
         "data/catalogue.yaml": "",
-        "data/providers/__init__.py": "labelled_text parallel_text treebank",
+        "data/providers/__init__.py": "text_classification text_translation treebank",
         "data/providers/catalogue.py": "",
-        "data/providers/generated.py": "parallel_text",
-        "data/providers/generated_pairs.py": "labelled_text treebank",
+        "data/providers/generated.py": "text_translation",
+        "data/providers/generated_pairs.py": "text_classification treebank",
         "engines/engine.py": f"{TRANSLATORS} {CLASSIFIERS} training_translation training_from_scratch"
         " training_classification",
         "engines/training.py": f"{TRANSLATORS} {CLASSIFIERS} {TRAINING} training_classification",
@@ -195,17 +197,18 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "engines/hub/classifier/encoder.py": f"{CLASSIFIERS} encoder",
         "engines/fairseq/arms.py": TRAINING,
         "engines/hub/classifier/arms.py": "training_classification",
-        "engines/repulsion/particles.py": f"{TRAINING} training_classification diversity particles",
-        "methods/repair.py": f"""ablation ablation_replaced keep_one keep_one_replaced {SWEEPS} pruning_replaced removal
-            removal_labelled bakeoff_curves""",
+        "engines/repulsion/particles.py": f"{TRAINING} training_classification diversity",
+        "methods/repair.py": f"""ablation keep_one {SWEEPS} {REPLACED} removal_translation removal_classification
+            bakeoff_curves""",
         "methods/learned_gates.py": "gates gates_controls from_scratch bakeoff_retraining",
-        "methods/syntax.py": "attention_stats attention_stats_pruned attention_maps",
-        "methods/propagation.py": "relevance",
+        "methods/syntax.py": f"attention_stats {PRUNED} attention_maps",
+        "methods/propagation.py": "attention_stats",
         "methods/criteria/__init__.py": CRITERIA,
         "methods/criteria/shapley.py": CRITERIA,
         "methods/masked_losses.py": CRITERIA,
         "experiments/scores/stage.py": "scores",
         "experiments/pruning/stage.py": f"{SWEEPS} pruning_replaced",
+        "experiments/pruning/experiment.py": "",
         "experiments/pruning/claims.py": "claims report",
         "claims/papers/michel.yaml": "claims report",
         "figures/panels.py": "report",
@@ -214,21 +217,22 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "../../docs/report.md": "",
     },
     "files": {
-        "../../text/train.source": "parallel_text",
-        "../../text/train.tsv": "labelled_text",
+        "../../text/train.source": "text_translation",
+        "../../text/train.tsv": "text_classification",
         "../../text/own.conllu": "treebank",
-        "../../encoder/config.json": "encoder_pretrained",
-        "data/providers/files.py": "labelled_text parallel_text treebank",
-        "data/providers/hub.py": "labelled_text",
+        "../../encoder/config.json": "encoder",
+        "data/providers/files.py": "text_classification text_translation treebank",
+        "data/providers/hub.py": "text_classification",
         "data/treebank_catalogue.yaml": "treebank",
-        "data/labelled_catalogue.yaml": "labelled_text",
+        "data/labelled_catalogue.yaml": "text_classification",
     },
     "released": {
         "../../release/model.pt": "released_translation",
         "../../classifier/config.json": "released_classification",
-        "data/providers/sacrebleu.py": "parallel_text",
-        "engines/fairseq/released.py": f"{SMALL} removal released_translation",
-        "engines/hub/classifier/released.py": f"{SMALL} removal_labelled released_classification",
+        "data/providers/sacrebleu.py": "text_translation",
+        "engines/fairseq/released.py": f"{SMALL} pruning_translation removal_translation released_translation",
+        "engines/hub/classifier/released.py": f"""{SMALL} pruning_classification removal_classification
+            released_classification""",
     },
 }
 """By study, edited files by their path from the package."""

@@ -91,7 +91,7 @@ def serve(connection: Connection, root: Path) -> None:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
     message(root, TINY)
-    from headroom.sources import Sources  # the project's, as its Snakefile has imported it
+    from headroom.study.sources import Sources  # the project's, as its Snakefile has imported it
 
     Sources.of_stage = functools.cache(Sources.of_stage)
     assert threading.active_count() == 1, "a process with threads cannot be forked"

@@ -1,7 +1,7 @@
 """A claim is a rule and an entry: it is decided, and the report shows it."""
 
 import pytest
-from headroom.experiments.parameters import stage as parameters
+from headroom.experiments.removal import parameters
 
 pytestmark = pytest.mark.long
 

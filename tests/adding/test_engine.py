@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 from headroom.core.files import write_lines
-from headroom.experiments.parameters import stage as parameters
+from headroom.experiments.removal import parameters
 from headroom.experiments.scores import stage as scores
 from toy_encoder import toy_text, write_encoder
 
 pytestmark = pytest.mark.long
 
-SOURCES = "from pathlib import Path; from headroom.sources import Sources; print(*Sources(Path('workflow')).of_stage"
+SOURCES = """
+from pathlib import Path
+from headroom.study.sources import Sources
+print(*Sources(Path('workflow')).of_stage('headroom.experiments.removal.parameters', engine='sentiment'))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +38,12 @@ def test_an_engine_is_a_folder(project, classifier, tmp_path):
 
     model = [str(classifier / "epoch1"), "--corpus", str(classifier), "--device", "cpu"]
     mine, other = (str(tmp_path / f"{name}.csv") for name in ("sentiment", "classification"))
-    for stage, flags in ((parameters, ["--checkpoint", *model]), (scores, ["--checkpoints", *model])):
+    for name, stage, flag in (("parameters", parameters, "--checkpoint"), ("scores", scores, "--checkpoints")):
+        flags = [flag, *model]
         stage.main(["--engine", "classifier", *flags, "--output", other])
-        project.headroom(stage.__name__.split(".")[-2], "--engine", "sentiment", *flags, "--output", mine)
+        project.headroom(name, "--engine", "sentiment", *flags, "--output", mine)
         assert Path(mine).read_bytes() == Path(other).read_bytes()
 
-    asked = f"{SOURCES}('parameters', engine='sentiment'))"
-    files = project.run("env", "PYTHONPATH=workflow", "python", "-c", asked).output.split()
+    files = project.run("env", "PYTHONPATH=workflow", "python", "-c", SOURCES).output.split()
     assert "workflow/headroom/engines/hub/sentiment/model.py" in files
     assert not [file for file in files if "/hub/classifier/" in file]

@@ -62,7 +62,8 @@ def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
 def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
     """Return decisions as the page shows them."""
     rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
-    return verdicts(*(DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS))))
+    frames = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
+    return verdicts(*frames, tables)
 
 
 def expect(

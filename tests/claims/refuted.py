@@ -25,13 +25,14 @@ def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]
     """
     entry, random, tables = all_claims()[claim], numpy.random.default_rng(0), StudyTables()
     found = []
+    metric = "bleu" if tables.kind_of(task) == "translation" else "accuracy"
     for _ in range(DRAWS):
         rows = draw(random)
         for name, own in rows.items():
-            usual = {"study": "tiny", "run": f"{task}.baseline.seed1", "epoch": 8, "set": "test", "metric": "main"}
+            usual = {"study": "tiny", "run": f"{task}.baseline.seed1", "epoch": 8, "set": "test", "metric": metric}
             every = [dict.fromkeys(TABLES[name].names, "") | usual | row for row in own]
             tables._frames[name] = DataFrame(every)
-        readings = rule_of(entry)(tables, **entry.thresholds_of(task))
+        readings = rule_of(entry)(tables, **entry.thresholds_of(task, tables.kind_of(task)))
         assert readings
         found += [one.verdict == verdict for one in readings]
     return float(numpy.mean(found))

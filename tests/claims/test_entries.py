@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 from headroom.claims.answer import read_answer
 from headroom.claims.entries import PLACE, Amount, all_claims, fill_in, find_function, read_papers, rule_of, threshold
 from headroom.core.errors import HeadroomError
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, TaskKind, kind_of
 
 
 @pytest.mark.parametrize("claim", all_claims().values(), ids=lambda claim: claim.id)
@@ -16,7 +17,8 @@ def test_rules_take_the_thresholds_of_their_claims(claim) -> None:
     assert next(iter(rule_of(claim).__annotations__.values())) is StudyTables
     assert "{" not in claim.rule_text.replace("{}", "")
     for task in claim.paper:
-        assert all(isinstance(value, float) for value in claim.thresholds_of(task).values())
+        found = (claim.thresholds_of(task, kind) for kind in get_args(TaskKind))
+        assert all(isinstance(value, float) for values in found for value in values.values())
 
 
 @pytest.mark.parametrize("entry", [one for entries in read_answer().values() for one in entries], ids=str)
@@ -33,12 +35,14 @@ def test_text_and_rule_have_the_same_threshold(tmp_path: Path) -> None:
     text = (PLACE / "michel.yaml").read_text().replace("level: 0.05", "level: 0.01", 1)
     (tmp_path / "michel.yaml").write_text(text)
     (paper,) = read_papers(tmp_path)
-    assert paper.claims[0].thresholds_of("translation")["level"] == 0.01
+    assert paper.claims[0].thresholds_of("translation", "translation")["level"] == 0.01
     assert "below 0.01" in paper.claims[0].rule_text
 
 
 def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
-    asked = {task: threshold("M15", "asked", task) for task in ("translation", "sst2", "cola", "entailment")}
+    asked = {
+        task: threshold("M15", "asked", task, kind_of(task)) for task in ("translation", "sst2", "cola", "entailment")
+    }
     assert asked == {"translation": 0.2, "sst2": 0.6, "cola": 0.5, "entailment": 0.5}
 
 

@@ -194,5 +194,5 @@ def test_every_claim_of_the_paper_is_asked() -> None:
 @pytest.mark.parametrize("epoch", [3, 10, 30])
 def test_later_curves_of_the_paper_are_not_straight(epoch: int, tmp_path: Path) -> None:
     claim = all_claims()["M13"]
-    (reading,) = rule_of(claim)(study(tmp_path, **settled(epoch)), **claim.thresholds_of("translation"))
+    (reading,) = rule_of(claim)(study(tmp_path, **settled(epoch)), **claim.thresholds_of("translation", "translation"))
     assert {one.name: one.verdict for one in reading.asked}["bend"] == FAILS

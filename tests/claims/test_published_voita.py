@@ -172,7 +172,7 @@ def test_relations_of_table_1_by_10_points(corpus: int, share: float, tmp_path: 
 def reading(claim: str, part: str, path: Path, tables: Tables) -> Reading:
     """Return what the rule of a claim reads in tables, without its preconditions."""
     entry = all_claims()[claim]
-    found = rule_of(entry)(study(path, **tables), **entry.thresholds_of("translation"))
+    found = rule_of(entry)(study(path, **tables), **entry.thresholds_of("translation", "translation"))
     (only,) = (one for one in found if one.part == part)
     return only
 

@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.experiments.ablation.claims import find_changed, right_or_wrong
 from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
-from headroom.study.configuration import arms_in, read_configuration, tasks_in
+from headroom.study.configuration import arms_in, list_tables, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
@@ -282,3 +282,14 @@ def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path
     assert set(found["set"]) == {"test"}
     assert set(found["epoch"]) == {8}
     assert set(found["metric"]) == {"accuracy"}
+
+
+def test_the_kind_of_a_task_is_what_its_configuration_says(tmp_path):
+    path = tmp_path / "configuration.json"
+    path.write_text('{"tasks": {"captions": {"task": "translation"}, "translation": {"task": "classification"}}}')
+    tables = list_tables([], path)
+    assert [tables.kind_of(task) for task in ("captions", "translation", "sst2")] == [
+        "translation",
+        "classification",
+        "classification",  # unknown: results without a configuration
+    ]

@@ -13,7 +13,6 @@ from headroom.core.table import Column, Table
 
 TABLE = Table(
     path="things/{run}.csv",
-    writers=("thing",),
     key=("run",),
     columns=(
         Column("run", "text", "a name"),

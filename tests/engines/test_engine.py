@@ -22,7 +22,7 @@ from headroom.engines.hub.classifier.timing import ClassificationWorkload
 from headroom.engines.hub.classifier.training import FineTuning
 from headroom.engines.training import Training
 from headroom.engines.workload import Workload
-from headroom.sources import PARAMS, Sources
+from headroom.study.sources import PARAMS, Sources
 
 
 def test_the_engine_is_chosen_by_its_flag_wherever_it_stands():
@@ -72,4 +72,4 @@ def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
     ended = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     modules = {file: ".".join(Path(file).relative_to(root).with_suffix("").parts) for file in ended.stdout.split()}
     loaded = {file for file, name in modules.items() if not re.fullmatch(PARAMS, name.removesuffix(".__init__"))}
-    assert loaded <= set(Sources(root).of_stage("scores", engine="fairseq"))
+    assert loaded <= set(Sources(root).of_stage("headroom.experiments.scores.stage", engine="fairseq"))

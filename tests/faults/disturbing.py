@@ -19,7 +19,7 @@ INJECTED = Path(__file__).parent / "injected"
 
 _STAND_IN = """#!/bin/sh
 # Stands for `python` in the jobs of a disturbed run: one stage gets what stops it.
-if [ "$2 $3" = "headroom {stage}" ]; then export PYTHONPATH="$PYTHONPATH:{injected}" {variables}; fi
+case "$3" in {stage}|'[["{stage}",'*) export PYTHONPATH="$PYTHONPATH:{injected}" {variables};; esac
 exec "{python}" "$@"
 """
 

@@ -55,24 +55,24 @@ def _training(name: str, stage: str, stop: str, run: str, epoch: int) -> Moment:
 
 
 TEXT = _moment(
-    "parallel_text: a text half written",
+    "text: a text half written",
     "acquire",
     "write */.check.target.*",
-    "translation/parallel_text",
+    "text/translation",
     ("translation/corpus/corpus.json", "translation/corpus/*"),
 )
 VOCABULARY = _moment(
     "vocabulary: some of eleven files in place",
     "vocabulary",
     "place */binarised/dict.target.txt",
-    "translation/vocabulary",
+    "vocabulary/translation",
     ("translation/binarised/prepared.json", "translation/binarised/*"),
 )
 ENCODER = _moment(
     "encoder: the tokenizer half written",
     "encoder",
     "write */.encoder.*/tokenizer_config.json",
-    "entailment/encoder",
+    "encoder/entailment",
     ("entailment/encoder/config.json", "entailment/encoder/*"),
 )
 # The tiny translation has 21 updates in an epoch, the tiny classification 10.
@@ -103,8 +103,8 @@ PRUNING = _moment(
     "pruning: in the middle of the sweep",
     "pruning",
     "call headroom.methods.judging:Judge._outcome@5",
-    f"pruning/{TRANSLATOR}.all",
-    (f"pruning/{TRANSLATOR}.all.csv",),
+    f"pruning/{TRANSLATOR}",
+    tuple(f"pruning/{TRANSLATOR}.{scope}.csv" for scope in ("all", "sites")),
 )
 GATES, GATES_MODEL = (
     _moment(
@@ -123,7 +123,7 @@ TABLE = _moment(
     "settling: a table half written",
     "settling",
     f"write */settling/.{TUNED}.csv.*",
-    f"settling/{TUNED}",
+    "rankings",
     (f"settling/{TUNED}.csv",),
 )
 REPORT = _moment(

@@ -9,10 +9,9 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.experiments.ablation.table import ABLATION
-from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
 from headroom.experiments.gates.table import GATES
-from headroom.experiments.relevance.table import RELEVANCE
 from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import (
     check,

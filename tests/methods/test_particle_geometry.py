@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from headroom.engines.repulsion.particles import bandwidth, kernel, measure_distances, repulsion
-from headroom.experiments.particles.geometry import MEASURES, geometry
+from headroom.experiments.diversity.geometry import MEASURES, geometry
 from slow_repulsion import slow_update, slow_width
 
 

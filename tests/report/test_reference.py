@@ -29,7 +29,7 @@ from headroom.report.reference import (
     write_index,
     write_versions,
 )
-from headroom.settings.study import load_study
+from headroom.settings.load import load_study
 from missing_software import skip
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT

@@ -1,10 +1,11 @@
 """A study's tasks, runs and checks."""
 
 import json
+from typing import ClassVar
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.settings.study import load_study
+from headroom.settings.load import load_study
 
 BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": {}, "sst2": {}}}
 
@@ -31,15 +32,15 @@ def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model(
     arms = {"svgd": {"method": "svgd"}, "strong": {"method": "svgd", "alpha": 0.1}}
     study = load_study({"translation": {"arms": arms}})
     kept = json.loads(study.used())
-    assert [arm.get("alpha") for arm in kept["translation"]["arms"].values()] == [None, 0.1]
-    assert "alpha" not in kept["translation"]["arms"]["svgd"]
-    assert load_study(kept) == study
+    assert [arm.get("alpha") for arm in kept["tasks"]["translation"]["arms"].values()] == [None, 0.1]
+    assert "alpha" not in kept["tasks"]["translation"]["arms"]["svgd"]
+    assert load_study(kept).used() == study.used()
 
 
 @pytest.mark.parametrize(
     ("configuration", "message"),
     [
-        ({}, "no task; give the key translation, or classification, or both"),
+        ({}, "no task; give the key tasks, or translation, or classification"),
         ({"translation": None}, "no task; give"),
         ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "invalid name 'my arm'"),
         (
@@ -109,3 +110,38 @@ def test_mistakes_name_the_key(configuration, message):
         load_study(configuration)
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 0
+
+
+class TestTasks:
+    OWN: ClassVar = {"corpus": {"source": "generated"}, "treebank": {"source": "generated"}}
+
+    def test_have_any_name_and_kind(self):
+        pairs = {"task": "classification", **self.OWN}
+        study = load_study(
+            {"tasks": {"captions": {"task": "translation"}, "news": {"task": "translation"}, "p": pairs}}
+        )
+        assert [(name, task.task) for name, task in study.tasks.items()] == [
+            ("captions", "translation"),
+            ("news", "translation"),
+            ("p", "classification"),
+        ]
+        assert "captions.baseline.seed1" in study.runs()
+
+    def test_are_the_same_as_they_were_written_before(self):
+        old = load_study({"translation": {}, "classification": {"pairs": self.OWN}})
+        new = {"translation": {"task": "translation"}, "pairs": {"task": "classification", **self.OWN}}
+        assert old.used() == load_study({"tasks": new}).used()
+
+    def test_are_named_in_messages_as_they_were_written(self):
+        wrong = {"timing": {"repeats": 0}}
+        for given, key in (
+            ({"translation": wrong}, "translation.timing.repeats"),
+            ({"classification": {"pairs": {**self.OWN, **wrong}}}, "classification.pairs.timing.repeats"),
+            ({"tasks": {"captions": {"task": "translation", **wrong}}}, "tasks.captions.timing.repeats"),
+        ):
+            with pytest.raises(HeadroomError, match=f"configuration: {key}: "):
+                load_study(given)
+
+    def test_of_one_name_are_refused(self):
+        with pytest.raises(HeadroomError, match="translation: there is another task of this name"):
+            load_study({"translation": {}, "tasks": {"translation": {"task": "translation"}}})

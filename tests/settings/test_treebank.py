@@ -1,6 +1,6 @@
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.settings.study import load_study
+from headroom.settings.load import load_study
 
 CATALOGUE = {"corpus": {"source": "catalogue"}}
 
@@ -9,7 +9,7 @@ def test_trees_are_those_of_the_grammar_where_the_text_is_and_none_elsewhere():
     study = load_study({"translation": CATALOGUE, "classification": {"own": {}, "sst2": CATALOGUE}})
     found = {name: task.treebank.source for name, task in study.tasks.items()}
     assert found == {"translation": "none", "own": "generated", "sst2": "none"}
-    assert load_study({"translation": {}}).translation.treebank.source == "generated"
+    assert load_study({"translation": {}}).tasks["translation"].treebank.source == "generated"
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,13 @@ from headroom.experiments.gates import stage as gates
 from headroom.experiments.gates.table import PRUNED_MODELS
 from headroom.experiments.keep_one import stage as keep_one
 from headroom.experiments.keep_one.table import KEEP_ONE
-from headroom.experiments.parameters import stage as parameters
-from headroom.experiments.parameters.table import PARAMETERS
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.rank_correlation import stage as rank_correlation
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
+from headroom.experiments.removal import parameters
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.removal.table import PARAMETERS, REMOVAL
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.table import SCORES
 from headroom.experiments.settling import stage as settling

@@ -3,9 +3,9 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.experiments.particles import stage as particles
-from headroom.experiments.particles.geometry import MEASURES, geometry
-from headroom.experiments.particles.table import PARTICLES
+from headroom.experiments.diversity import particles
+from headroom.experiments.diversity.geometry import MEASURES, geometry
+from headroom.experiments.diversity.table import PARTICLES
 from headroom.study.selection import rows_where
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import looking_at

@@ -6,9 +6,9 @@ from headroom.core.heads import all_heads, parse_profile
 from headroom.engines.fairseq.judging import METRICS
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.attention_stats.table import RELEVANCE
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
-from headroom.experiments.relevance.table import RELEVANCE
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods import judging
 from headroom.methods.orders import by_head, least_important_first, read_scores

@@ -10,12 +10,11 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.experiments.ablation.table import ABLATION
-from headroom.experiments.attention_stats.table import ATTENTION_STATS
+from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.gates.table import GATES
 from headroom.experiments.rank_correlation import stage as rank_correlation
 from headroom.experiments.rank_correlation.stage import Head, Scored
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
-from headroom.experiments.relevance.table import RELEVANCE
 from headroom.experiments.scores.table import SCORES, SCORES_HALVES
 from headroom.methods.criteria import criterion
 from scipy.stats import spearmanr

@@ -9,8 +9,8 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import HALVES, Head, all_heads
 from headroom.data.labelled import read_labelled
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.experiments.relevance import stage as relevance
-from headroom.experiments.relevance.table import RELEVANCE
+from headroom.experiments.attention_stats import relevance
+from headroom.experiments.attention_stats.table import RELEVANCE
 from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances

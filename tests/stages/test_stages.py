@@ -10,20 +10,20 @@ from pathlib import Path
 
 import headroom
 import pytest
-from headroom.__main__ import STAGES, module_of
+from headroom.__main__ import list_stages
 from headroom.core.command import run
 from headroom.engines.command import ENGINES, engine_for
 
-MODULES = {name: importlib.import_module(module_of(name)) for name in STAGES}
+MODULES = {name: importlib.import_module(module) for _, name, module, _ in list_stages()}
 TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
 
 HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
 EVERY_PARSER = f"""
 import importlib, inspect, sys
-from headroom.__main__ import STAGES, module_of
+from headroom.__main__ import list_stages
 from headroom.engines.command import ENGINES, engine_for
-for name in STAGES:
-    build = importlib.import_module(module_of(name)).build_parser
+for _, name, module, _ in list_stages():
+    build = importlib.import_module(module).build_parser
     (takes,) = [*inspect.signature(build).parameters] or [""]
     for given in {{"engine": map(engine_for, ENGINES), "engine_name": ENGINES}}.get(takes, [None]):
         build(*[given] * bool(takes)).format_help()
@@ -68,7 +68,7 @@ def test_command_lines_wait_for_no_heavy_library():
     """All parsers in one process: what one of them imports shows."""
     inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", EVERY_PARSER], env=inside, capture_output=True, text=True, check=True)
-    assert set(done.stdout.splitlines()) == set(STAGES)
+    assert set(done.stdout.splitlines()) == set(MODULES)
 
 
 def test_an_unknown_engine_is_named_with_the_engines(capsys):

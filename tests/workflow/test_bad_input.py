@@ -8,8 +8,8 @@ from commands import Ended
 from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import Dataset, read_entries
 from headroom.missing import missing_files, wrong_criteria
-from headroom.plan import Plan
-from headroom.settings.study import load_study
+from headroom.settings.load import load_study
+from headroom.study.plan import Plan
 from whole_project import Project, new_project
 
 SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))
@@ -120,6 +120,9 @@ class TestConfiguration:
         assert made_by_a_run(bare.root) == []
 
 
+VOCABULARY = "results/{}/translation/binarised/prepared.json"
+
+
 def own_text(project: Project, **files: str) -> str:
     """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
     (project.root / "text").mkdir()
@@ -134,7 +137,7 @@ def own_text(project: Project, **files: str) -> str:
 @pytest.mark.long
 class TestOwnText:
     def test_is_checked_before_anything_is_made_of_it(self, project: Project) -> None:
-        ended = project.snakemake("vocabulary", study=own_text(project, train_target=SENTENCES + "more\n"))
+        ended = project.snakemake(VOCABULARY.format("own"), study=own_text(project, train_target=SENTENCES + "more\n"))
         says(ended, "text/train.source: 40 lines, but text/train.target has 41")
         nothing_made(project, ended, "own")
 
@@ -162,7 +165,7 @@ def test_corrupt_download(project: Project) -> None:
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
-    ended = project.snakemake("vocabulary", study=study)
+    ended = project.snakemake(VOCABULARY.format("corrupt"), study=study)
     says(
         ended, f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}", "replace the file in the mirror"
     )
@@ -172,7 +175,7 @@ def test_corrupt_download(project: Project) -> None:
 @pytest.mark.long
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     study = project.configure({"translation.vocabulary.size": 30000})
-    ended = project.snakemake("vocabulary", study=study)
+    ended = project.snakemake(VOCABULARY.format("tiny"), study=study)
     says(ended, "vocabulary.size: 30000 pieces, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))

@@ -96,7 +96,7 @@ def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     nor during a query, when Snakemake's list of active jobs is empty. Queries are far apart, also on a busy machine.
     """
     shutil.rmtree(project.root / "work", ignore_errors=True)
-    log = project.root / "logs" / name / "translation" / "parallel_text.log"
+    log = project.root / "logs" / name / "text" / "translation.log"
     log.unlink(missing_ok=True)
     running = submit(project, binarised(name), "--seconds-between-status-checks", "8", study=f"{name}.yaml")
     begun = (log, project.root / "asked")
@@ -118,7 +118,7 @@ def the_job(project: Project) -> tuple[Path, int]:
     """Return the directory of the only job, and its process group."""
     (job,) = jobs_of(project)
     group = int((job / "group").read_text())
-    assert any("headroom acquire" in args for args in living(group))
+    assert any("-m headroom" in args and "acquire" in args for args in living(group))
     return job, group
 
 
@@ -161,12 +161,12 @@ class TestWhatFails:
         os.killpg(group, signal.SIGKILL)
         seen = ended(project, generating)
         assert seen.status == 1, seen.output
-        assert "Error in rule parallel_text" in seen.output
+        assert "Error in rule text_translation" in seen.output
         assert not (job / "status").exists()
         assert not living(group)
         plan = project.snakemake("-n", binarised("long"), study="long.yaml")  # no lock, no complaint
         assert plan.status == 0, plan.output
-        assert "parallel_text" in plan.output
+        assert "text_translation" in plan.output
 
 
 class TestCancelling:

@@ -10,7 +10,7 @@ import yaml
 from configuration_mutants import BROKEN, Mutant, Place, mutants
 from headroom.core.errors import HeadroomError
 from headroom.settings.config_errors import one_line
-from headroom.settings.study import load_study, read_study
+from headroom.settings.load import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
 from plans import said
 from whole_project import ROOT, Project
@@ -146,7 +146,7 @@ def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
     )
     found = read_study(str(path))
     assert list(found.runs()) == ["translation.baseline.seed1", "käse-1.baseline.seed1"]
-    assert found.classification["käse-1"].timing.repeats == 3
+    assert found.tasks["käse-1"].timing.repeats == 3
     assert found.sampling.resamples == 1000
 
 

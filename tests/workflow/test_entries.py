@@ -23,7 +23,7 @@ def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> Non
     mirror = mirror.format(there=tmp_path)
     ended = HERE.snakemake(*SST2, "--config", f"mirror={mirror}", study="studies/sst2.yaml")
     assert ended.status == 0, ended.output
-    assert re.search(rf"headroom acquire --kind labelled .* --mirror {re.escape(mirror)} ", ended.output)
+    assert re.search(rf'headroom .*"kind":"labelled".* --mirror {re.escape(mirror)} ', ended.output)
     assert (f"no directory {mirror} in" in ended.output) == mirror.endswith("gone")
 
 

@@ -108,7 +108,7 @@ class TestModule:
         assert ended.status == 0, ended.output
         assert planned(outer.snakemake("-n", study=None)) == {}
         assert (outer.root / "own" / "lines.txt").read_text().strip() == "600"
-        assert (outer.root / "logs/tiny/translation/parallel_text.log").exists()
+        assert (outer.root / "logs/tiny/text/translation.log").exists()
         assert files_of(clone) == before
 
     def test_reruns_what_an_edit_of_the_clone_changes(self, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ class TestModule:
         stage.touch()
         assert planned(other.snakemake("-n", study=None)) == {}
         stage.write_text(stage.read_text() + "\n# edited\n")
-        assert planned(other.snakemake("-n", study=None)) == {"headroom_parallel_text": 1, "count_lines": 1}
+        assert planned(other.snakemake("-n", study=None)) == {"headroom_text_translation": 1, "count_lines": 1}
 
     def test_keeps_the_strict_mode_of_the_others_rules(self, outer: Project) -> None:
         ended = outer.snakemake("own/nothing.txt", study=None)
@@ -188,7 +188,7 @@ class TestMoved:
         ended = moved.snakemake(dictionary, "own/lines.txt", study=None)
         assert ended.status == 0, ended.output
         assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
-        assert (moved.root / logs / "tiny/translation/vocabulary.log").exists()
+        assert (moved.root / logs / "tiny/vocabulary/translation.log").exists()
         assert not (moved.root / "results").exists()
         assert not (moved.root / "logs").exists()
 
@@ -240,7 +240,7 @@ class TestDeployed:
         assert (deployed.root / CORPUS).exists()
         plan = snakemake(deployed, inside, "-n")  # every rule finds its environment, captions and sources
         assert plan.status == 0, plan.output
-        assert "parallel_text" not in planned(plan)
+        assert "text_translation" not in planned(plan)
         assert planned(plan)["report"] == 1
 
     @pytest.mark.parametrize("ref", ["v1.0.0", "main"])
@@ -254,7 +254,7 @@ class TestDeployed:
         assert ended.status == 0, ended.output
         plan = snakemake(here, inside, "-n", *named)
         assert plan.status == 0, plan.output
-        assert "parallel_text" not in planned(plan)
+        assert "text_translation" not in planned(plan)
         assert planned(plan)["report"] == 1
 
 

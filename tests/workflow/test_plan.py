@@ -1,14 +1,23 @@
 """The plan of a study: its runs and files, the settings of its jobs, and missing files."""
 
-import json
+from functools import partial
 from typing import ClassVar
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.job_settings import JobSettings
+from headroom.experiments.arms.experiment import mains
+from headroom.experiments.bakeoff import experiment as bakeoff
+from headroom.experiments.evaluation.experiment import EVALUATE
+from headroom.experiments.gates import experiment as gates
+from headroom.experiments.listed import list_experiments
+from headroom.experiments.pruning import experiment as pruning
+from headroom.experiments.training import experiment as training
+from headroom.experiments.update_cost import experiment as update_cost
 from headroom.missing import missing_files, missing_mirror, wrong_criteria
-from headroom.plan import Plan, local_files, own_files
-from headroom.settings.study import load_study
+from headroom.report.rules import list_resamples, list_tables
+from headroom.settings.load import load_study
+from headroom.study.jobs import forms_of
+from headroom.study.plan import Plan, local_files, own_files
 
 RUN = "translation.baseline.seed1"
 OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
@@ -34,7 +43,7 @@ BOTH = planned(
 
 class TestFiles:
     def test_of_users(self, tmp_path):
-        corpus = planned(classification={"mine": {"corpus": OWN}}).study.classification["mine"].corpus
+        corpus = planned(classification={"mine": {"corpus": OWN}}).study.tasks["mine"].corpus
         assert own_files(corpus) == ["n.tsv", "v.tsv", "t.tsv"]
         (tmp_path / "b").touch()
         (tmp_path / "a").mkdir()
@@ -46,43 +55,48 @@ class TestFiles:
         plan = planned(translation=early, classification={"pairs": early, "hops": {"training": {"epochs": 2}}})
         place = f"<results>/s/runs/{RUN}"
         epochs = [f"{place}/epoch1.pt", f"{place}/epoch2.pt"]
-        assert (
-            plan.checkpoints(RUN)
-            == plan.curve_checkpoints(RUN)
-            == [*(f"{place}/epoch0.1.pt", f"{place}/epoch0.5.pt"), *epochs]
-        )
-        assert plan.whole_epochs(RUN) == epochs
-        assert plan.checkpoint(RUN) == epochs[-1:]
-        other = RUN.replace("seed1", "seed2")
-        assert plan.curve_checkpoints(other) == plan.checkpoint(other)  # it is not examined in detail
+        assert plan.checkpoints(RUN) == [*(f"{place}/epoch0.1.pt", f"{place}/epoch0.5.pt"), *epochs]
+        assert plan.checkpoints(RUN, plan.whole(RUN)) == epochs
+        assert plan.checkpoints(RUN, plan.last(RUN)) == epochs[-1:]
+        assert pruning.read_epochs(plan, {"run": RUN})["checkpoints"] == plan.checkpoints(RUN)
+        other = RUN.replace("seed1", "seed2")  # it is not examined in detail
+        assert pruning.read_epochs(plan, {"run": other})["checkpoints"] == plan.checkpoints(other, plan.last(other))
         assert "<results>/s/runs/pairs.baseline.seed1/epoch0.1/config.json" in plan.checkpoints("pairs.baseline.seed1")
-        assert list(plan.classifiers_by_epochs()) == [(0.1, 0.5, 1, 2), (1, 2)]
 
 
-class TestJobSettings:
+def settings_of(stage, plan, **values):
+    """Return the settings of a job as data."""
+    return stage.decided_by(plan, values)["settings"]
+
+
+def gate_settings(plan, method, run=RUN):
+    return gates.settings(method, plan, {"run": run})
+
+
+class TestSettingsOfJobs:
     def test_have_what_matters_alone(self):
-        of = JobSettings(BOTH)
-        assert set(json.loads(of.training(RUN))) == {"arm", "training", "model"}
-        assert set(json.loads(of.training("pairs.baseline.seed1"))) == {"arm", "training"}
-        assert set(json.loads(of.evaluation(RUN))) == {"evaluation", "decoding", "sampling"}
-        assert set(json.loads(of.evaluation("pairs.baseline.seed1"))) == {"labelling", "sampling"}
-        assert not {"epochs", "early_checkpoints"} & json.loads(of.update_cost())["training"].keys()
-        assert "early_checkpoints" in json.loads(of.training(RUN))["training"]
-        assert "early_checkpoints" not in json.loads(of.training(RUN, "early_checkpoints"))["training"]
-        assert "scopes" not in json.loads(of.pruning(RUN))["pruning"]
-        assert not {"penalties", "ways"} & json.loads(of.gates(RUN, "exact.E"))["gates"].keys()
-        assert not {"kept_shares", "kept_heads"} & json.loads(of.gates(RUN, "hard-concrete.all"))["gates"].keys()
+        of = partial(settings_of, plan=BOTH)
+        assert set(of(training.TRAIN, run=RUN)) == {"arm", "training", "model"}
+        assert set(of(training.TRAIN, run="pairs.baseline.seed1")) == {"arm", "training"}
+        assert set(of(EVALUATE, run=RUN)) == {"evaluation", "decoding", "sampling"}
+        assert set(of(EVALUATE, run="pairs.baseline.seed1")) == {"labelling", "sampling"}
+        assert not {"epochs", "early_checkpoints"} & of(update_cost.TIME, task="translation")["training"].keys()
+        assert "early_checkpoints" in of(training.TRAIN, run=RUN)["training"]
+        assert "early_checkpoints" not in training.scratch_settings(BOTH, {"run": RUN})["training"]
+        assert "scopes" not in of(pruning.PRUNE, run=RUN, scope="all")["pruning"]
+        assert not {"penalties", "ways"} & gate_settings(BOTH, "exact")["gates"].keys()
+        assert not {"kept_shares", "kept_heads"} & gate_settings(BOTH, "hard-concrete")["gates"].keys()
 
     def test_have_the_main_criterion_where_a_job_rests_on_it(self):
-        of = JobSettings(by_criteria(["gradient-token"], main="gradient-token"))
-        assert json.loads(of.with_main(RUN, "timing"))["pruning"] == {"main": "gradient-token"}
-        assert json.loads(of.main_curves(RUN))["pruning"]["main"] == "gradient-token"
-        assert json.loads(of.gates(RUN, "controls"))["pruning"] == {"main": "gradient-token"}
-        assert "pruning" not in json.loads(of.gates(RUN, "exact.all"))
-        assert JobSettings(BOTH).mains() == "--main translation gradient-example"
+        plan = by_criteria(["gradient-token"], main="gradient-token")
+        assert plan.with_main(RUN, "timing")["pruning"] == {"main": "gradient-token"}
+        assert settings_of(pruning.PRUNE, plan, run=RUN, scope="sites")["pruning"]["main"] == "gradient-token"
+        assert gate_settings(plan, "controls")["pruning"] == {"main": "gradient-token"}
+        assert "pruning" not in gate_settings(plan, "exact")
+        assert mains(BOTH, {})["main"] == [["translation", "gradient-example"]]
 
     def test_leave_out_what_does_not_matter_to_layouts_from_scratch(self):
-        found = json.loads(JobSettings(STARTS).gates(RUN, "from_scratch"))
+        found = gate_settings(STARTS, "from_scratch")
         assert set(found) == {"gates", "decoding", "sampling"}
         assert set(found["gates"]) == {"gate_updates", "updates", "learning_rate", "batch_examples", "test_examples"}
 
@@ -106,12 +120,12 @@ class TestGatesRate:
     @pytest.mark.parametrize("name", TASKS)
     def test_of_classifiers(self, name):
         task, rate = self.TASKS[name]
-        of = JobSettings(planned(seeds=[1], classification={name: task}))
-        for way in ("hard-concrete.all", "exact.all", "controls"):
-            assert json.loads(of.gates(f"{name}.baseline.seed1", way))["gates"]["learning_rate"] == rate
+        plan = planned(seeds=[1], classification={name: task})
+        for method in ("hard-concrete", "exact", "controls"):
+            assert gate_settings(plan, method, f"{name}.baseline.seed1")["gates"]["learning_rate"] == rate
 
     def test_of_translation(self):
-        assert json.loads(JobSettings(BOTH).gates(RUN, "controls"))["gates"]["learning_rate"] == 0.001
+        assert gate_settings(BOTH, "controls")["gates"]["learning_rate"] == 0.001
 
 
 STARTS = planned(
@@ -127,12 +141,16 @@ STARTS = planned(
 )
 
 
+def seed_of(plan, run, start):
+    return gates.seed_of_start(plan, {"run": run, "start": start})
+
+
 class TestLayoutsTrainedFromTheStart:
     def test_have_seeds_of_their_own_unless_they_are_rewound(self):
-        seeds = {start: STARTS.seed_of_start(RUN, start) for start in ("scratch", "random1", "rewound-init")}
+        seeds = {start: seed_of(STARTS, RUN, start) for start in ("scratch", "random1", "rewound-init")}
         assert seeds == {"scratch": 2**31 + 1, "random1": 2**31 + 1, "rewound-init": 1}
         far = planned(seeds=[2**32 - 1], translation={})
-        assert far.seed_of_start("translation.baseline.seed4294967295", "scratch") == 2**31 - 1
+        assert seed_of(far, "translation.baseline.seed4294967295", "scratch") == 2**31 - 1
 
     def test_need_an_epoch_after_the_first_to_be_rewound_to_that(self):
         gates = {"from_scratch": [0.01], "from_scratch_starts": ["rewound-epoch1"]}
@@ -141,8 +159,8 @@ class TestLayoutsTrainedFromTheStart:
 
 
 def test_orders_beside_the_scores_come_with_their_tables():
-    assert set(by_criteria(["gradient-example"]).order_tables(RUN)) == {"ablation"}
-    found = by_criteria(["gradient-example", "gates", "confidence"]).order_tables(RUN)
+    assert set(pruning.order_tables(by_criteria(["gradient-example"]), RUN)) == {"ablation"}
+    found = pruning.order_tables(by_criteria(["gradient-example", "gates", "confidence"]), RUN)
     ways = ("hard-concrete.all", "exact.all")
     assert found["gates"] == [f"<results>/s/gates/{RUN}.{way}.csv" for way in ways]
     assert found["attention_stats"] == [f"<results>/s/attention_stats/{RUN}.csv"]
@@ -188,17 +206,16 @@ def test_layouts_need_a_criterion_that_is_scored_to_be_compared():
 def test_layouts_of_compared_runs_are_trained_further():
     plan = retrained("output-norm")
     runs = [f"translation.baseline.seed{seed}" for seed in (1, 2)]
-    assert plan.retrained("translation") == runs
-    assert {f"<results>/s/bakeoff_retraining/{run}.csv" for run in runs} <= set(plan.report_tables())
-    assert f"<results>/s/bakeoff_retraining/{RUN}.npz" in plan.resamples()
-    assert plan.retraining_scores(RUN) == [f"<results>/s/bakeoff_scores/{RUN}.activation.csv"]
-    of = JobSettings(plan)
-    found = json.loads(of.bakeoff_retraining(RUN))
+    assert [values["run"] for values in bakeoff.list_retrained(plan)] == runs
+    assert {f"<results>/s/bakeoff_retraining/{run}.csv" for run in runs} <= set(list_tables(plan))
+    assert f"<results>/s/bakeoff_retraining/{RUN}.npz" in list_resamples(plan)
+    assert bakeoff.read_layouts(plan, {"run": RUN})["scores"] == [f"<results>/s/bakeoff_scores/{RUN}.activation.csv"]
+    found = bakeoff.retraining_settings(plan, {"run": RUN})
     assert set(found) == {"bakeoff", "retraining", "decoding", "sampling"}
     assert found["bakeoff"] == {"test_examples": None}
     assert found["retraining"]["learning_rate"] == 0.001  # as of learned gates
-    assert "retraining" not in json.loads(of.bakeoff_curves(RUN, "output-norm"))["bakeoff"]
-    assert BOTH.retrained("translation") == []
+    assert "retraining" not in bakeoff.curve_settings(plan, {"run": RUN, "order": "output-norm"})["bakeoff"]
+    assert not list(bakeoff.list_retrained(BOTH))
 
 
 def test_files_that_are_missing(tmp_path, monkeypatch):
@@ -210,3 +227,14 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
     assert keys == [f"classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")]
     assert missing_mirror(planned(translation={}, mirror="gone").study)
     assert not missing_mirror(planned(translation={}, mirror="http://x.org").study)
+
+
+def test_tasks_of_one_kind_have_files_of_their_own():
+    plan = planned(seeds=[1], tasks={name: {"task": "translation"} for name in ("captions", "news")})
+    forms = {form.name: form for form in forms_of(plan, [rule for one in list_experiments() for rule in one.rules])}
+    runs = [f"{name}.{arm}.seed1" for name in ("captions", "news") for arm in ("baseline", "svgd")]
+    assert forms["training_translation"].wildcards(plan)["run"] == runs
+    read = forms["training_translation"].inputs(plan, {"run": "news.svgd.seed1"})["data"]
+    assert all(file.startswith("<results>/s/news/binarised/") for file in read)
+    assert plan.engine("captions.baseline.seed1") == "fairseq"
+    assert len(forms["update_cost"].calls) == 1  # that of the first task

@@ -116,7 +116,10 @@ def test_snakemake_adds_what_is_downstream_of_a_value(
 @pytest.mark.parametrize(
     ("path", "jobs"),
     [
-        ("methods/propagation.py", {"relevance": 4, "rank_correlation": 2, **CLAIMED}),
+        (
+            "methods/propagation.py",
+            {"attention_stats": 4, "rankings": 1, "roles": 1, "phenomena": 1, "attention_maps": 2, **CLAIMED},
+        ),
         ("report/templates/page.css", {"report": 1}),
         ("../../docs/report.md", {}),
     ],

@@ -16,7 +16,13 @@ from typing import Any
 import grimp
 import pytest
 import yaml
-from headroom.__main__ import module_of
+from headroom.experiments.listed import list_experiments
+from headroom.preparation.rules import RULES as PREPARATION
+from headroom.report.rules import RULES as DECISIONS
+from headroom.settings.load import load_study
+from headroom.study.jobs import forms_of
+from headroom.study.plan import Plan
+from headroom.study.stages import Rule
 from missing_software import skip
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -117,26 +123,23 @@ def import_graph() -> grimp.ImportGraph:
     return graph
 
 
+RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
+
+
 class TestCondaEnvironments:
-    @pytest.mark.parametrize("rules", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
-    def test_hold_what_the_stages_of_their_rules_import(self, rules: Path) -> None:
-        text = rules.read_text()
-        named = re.findall(r"python -m headroom (\w+)", text)
-        stages = [module_of(name).removesuffix(".__main__") for name in named]
-        names = set(re.findall(r'"\.\./\.\./envs/(\w+)\.yaml"', text))
-        assert len(names) == bool(stages), "the rules of one file share one environment"
-        for name in names:
-            named = {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")}
-            built = set(fairseq()) if (ENVS / f"{name}.post-deploy.sh").exists() else set()
-            for stage in stages:
-                assert distributions_of(stage) <= named | built, stage
+    @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.title)
+    def test_hold_what_the_stages_of_their_rules_import(self, rule: Rule) -> None:
+        name = rule.environment if isinstance(rule.environment, str) else "plain"  # text from the Hub has torch's
+        named = {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")}
+        built = set(fairseq()) if (ENVS / f"{name}.post-deploy.sh").exists() else set()
+        for stage in rule.stages:
+            assert distributions_of(stage.place) <= named | built, stage.name
 
 
 def distributions_of(stage: str) -> set[str]:
     """Return the distributions that a stage imports, directly or through modules of this package."""
     graph = import_graph()
-    entry = f"{stage}.__main__" if f"{stage}.__main__" in graph.modules else stage
-    imported = {name for name in graph.find_upstream_modules(entry) if graph.is_module_squashed(name)}
+    imported = {name for name in graph.find_upstream_modules(stage) if graph.is_module_squashed(name)}
     owners = importlib.metadata.packages_distributions()
     return {canonicalize_name(owners[name][0]) for name in imported if name in owners}
 
@@ -330,9 +333,9 @@ def test_rules_named_in_a_profile_are_there(name: str) -> None:
     profile = yaml.safe_load(text)
     named = {*profile.get("set-resources", {}), *re.findall(r"^  # (\w+):$", text, flags=re.M)}  # in use, or proposed
     named |= set(filter(None, profile.get("slurm-array-jobs", "").split(",")))
-    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    known = re.findall(r'\brule (?:\w+ as )?(\w+)(?:| with):|\bname:\s+"(\w+)"', rules)
-    assert named <= {rule for names in known for rule in names}
+    tasks = {"translation": {}, "classification": {"pairs": {}}}
+    forms = forms_of(Plan(load_study({"shards": 2, **tasks})), RULES)
+    assert named <= {form.name for form in forms}
     assert {"timing", "update_cost"} <= named or name != "slurm"
 
 

@@ -1,110 +1,98 @@
-"""`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them."""
+"""`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them.
+
+`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow.
+"""
 
 import importlib
+import json
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
 
 from headroom.core.command import run
 
-GROUPS: dict[str, dict[str, str]] = {
-    "Data": {
-        "acquire": "acquire text or trees: generated, from the catalogue, the Hub or sacrebleu, or your own",
-    },
-    "Models": {
-        "vocabulary": "learn subword pieces and binarise parallel text",
-        "encoder": "prepare the initial encoder of classifiers",
-        "training": "train a translation model or a classifier, a checkpoint per epoch",
-        "released": "import a released model",
-        "evaluation": "compute the final scores of a run on every set",
-        "parameters": "count the parameters of heads, sites and model",
-    },
-    "Which heads matter": {
-        "scores": "compute the gradient importance of every head at every epoch",
-        "score": "score the heads of one model by named criteria or by all, with the cost of each",
-        "relevance": "compute the relevance of heads by layer-wise relevance propagation",
-        "ablation": "remove each head on its own",
-        "keep_one": "keep one head per site",
-        "pruning": "remove increasing numbers of heads, by every order and its controls",
-        "bakeoff_scores": "score heads by a family of criteria and measure its cost, to compare criteria",
-        "bakeoff_curves": "remove increasing numbers of heads by one order, also with repairs, to compare criteria",
-        "bakeoff_retraining": "train good, random and bad layouts of one size further, to compare criteria",
-        "bakeoff": "compare all criteria of a task at equal numbers of heads and known cost",
-        "settling": "measure when head importance stabilises during training",
-        "agreement": "compare the ablation effects of several sets",
-        "rank_correlation": "compare the head rankings of several criteria",
-    },
-    "What heads do": {
-        "attention_stats": "measure where every head points: offsets, relations, rare words, confidence",
-        "roles": "assign roles to heads by where they point",
-        "phenomena": "measure accuracy per phenomenon, also without the heads of a relation",
-        "attention_maps": "extract attention maps of heads with roles",
-        "diversity": "measure the similarity of the heads of a site",
-        "particles": "measure heads as particles: norms, kernels, direction of repulsion",
-    },
-    "Without heads": {
-        "gates": "learn which heads to keep, with controls",
-        "from_scratch": "evaluate learned layouts trained from scratch",
-        "removal": "slice heads out and check against masking",
-        "timing": "time full, masked and sliced models",
-    },
-    "Arms": {
-        "arms": "compare the arms of every task, paired over seeds",
-        "overlap": "compare the important heads of seeds and arms",
-        "update_cost": "time the updates of every arm",
-    },
-    "Answers": {
-        "claims": "decide the claims of the papers from a study's tables, or print them",
-        "report": "write the report",
-        "compare": "put the verdicts and pruning curves of finished studies on one page",
-        "reference": "ship finished studies with the project, or compare a rerun with those shipped",
-        "docs": "write the generated pages",
-    },
+GROUPS = ("Data", "Models", "Which heads matter", "What heads do", "Without heads", "Arms", "Answers")
+"""The groups of stages, in the order in which `--help` lists them."""
+
+ANSWERS = {
+    "report": ("headroom.report.__main__", "write the report"),
+    "compare": ("headroom.report.compare", "put the verdicts and pruning curves of finished studies on one page"),
+    "reference": ("headroom.report.reference", "ship finished studies with the project, or compare a rerun with them"),
+    "docs": ("headroom.docs", "write the generated pages"),
 }
-"""Every stage with a one-line description, by group."""
-
-STAGES = {name: line for group in GROUPS.values() for name, line in group.items()}
+"""The stages that belong to no experiment, with their modules."""
 
 
-PLACES = {
-    **{name: f"headroom.preparation.{name}" for name in ("acquire", "vocabulary", "encoder", "released")},
-    "score": "headroom.experiments.bakeoff.score",
-    "bakeoff_scores": "headroom.experiments.bakeoff.scores",
-    "bakeoff_curves": "headroom.experiments.bakeoff.curves",
-    "bakeoff_retraining": "headroom.experiments.bakeoff.retraining",
-    "from_scratch": "headroom.experiments.gates.from_scratch",
-    "overlap": "headroom.experiments.arms.overlap",
-    "claims": "headroom.claims.stage",
-    "report": "headroom.report.__main__",
-    "compare": "headroom.report.compare",
-    "reference": "headroom.report.reference",
-    "docs": "headroom.docs",
-}
-"""The modules of stages that are not `experiments.<stage>.stage`."""
+def list_stages() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the group, the name, the module and a description of every stage."""
+    from headroom.experiments.listed import list_experiments
+    from headroom.preparation.rules import RULES as PREPARATION
+    from headroom.report.rules import RULES as DECISIONS
+
+    experiments = list_experiments()
+    rules = [*PREPARATION, *(rule for one in experiments for rule in one.rules), *DECISIONS]
+    stages = [
+        *(stage for rule in rules for stage in rule.stages),
+        *(stage for one in experiments for stage in one.stages),
+    ]
+    for stage in {stage.name: stage for stage in reversed(stages)}.values():
+        yield stage.group, stage.name, stage.place, stage.about
+    yield from (("Answers", name, module, about) for name, (module, about) in ANSWERS.items())
 
 
 def module_of(stage: str) -> str:
-    """Return the module with the command line of a stage."""
-    return PLACES.get(stage, f"headroom.experiments.{stage}.stage")
+    """Return the module with the command line of a stage; "" if there is none."""
+    own = f"headroom.experiments.{stage}.stage"
+    if stage.isidentifier() and find_spec(f"headroom.experiments.{stage}") and find_spec(own):
+        return own
+    return next((module for _, name, module, _ in list_stages() if name == stage), "")
 
 
 def usage() -> str:
     """Return the list of stages."""
-    width = max(map(len, STAGES))
+    stages = list(list_stages())
+    width = max(len(name) for _, name, _, _ in stages)
     lines = ["usage: python -m headroom <stage> [--help]", ""]
-    for group, stages in GROUPS.items():
-        lines += [f"{group}:", *(f"  {name:{width}}  {line}" for name, line in stages.items()), ""]
+    for group in GROUPS:
+        own = sorted((name, about) for its, name, _, about in stages if its == group)
+        lines += [f"{group}:", *(f"  {name:{width}}  {about}" for name, about in own), ""]
     return "\n".join(lines)
 
 
+def read_job(text: str) -> list[tuple[str, list[str]]]:
+    """Return the stages of a job with their flags, from JSON."""
+    return [(stage, list(write_flags(flags))) for stage, flags in json.loads(text)]
+
+
+def write_flags(flags: Mapping[str, Any]) -> Iterator[str]:
+    """Yield flags as words: a list is several values, a list of lists a repeated flag; empty ones are left out."""
+    for name, value in flags.items():
+        flag = "--" + name.replace("_", "-")
+        if isinstance(value, dict):
+            yield from (flag, json.dumps(value, ensure_ascii=False))
+        elif isinstance(value, list) and value and isinstance(value[0], list):
+            for one in value:
+                yield from (flag, *map(str, one))
+        elif value is True:
+            yield flag
+        elif value or (value == 0 and value is not False):
+            yield from (flag, *map(str, value if isinstance(value, list) else [value]))
+
+
 def main() -> None:
-    """Run the stage that the first argument names, with the other arguments."""
+    """Run the stage that the first argument names, or those of a job, with the other arguments."""
     name, arguments = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
     if name in ("", "-h", "--help"):
         print(usage(), end="")
         sys.exit(0 if name else 2)
-    if name not in STAGES:
-        print(f"error: {name}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
-        sys.exit(2)
-    run(importlib.import_module(module_of(name)).main, arguments)
+    calls: Sequence[tuple[str, list[str]]] = read_job(name) if name.startswith("[") else [(name, [])]
+    for stage, flags in calls:
+        module = module_of(stage)
+        if not module:
+            print(f"error: {stage}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
+            sys.exit(2)
+        run(importlib.import_module(module).main, [*flags, *arguments])
 
 
 if __name__ == "__main__":

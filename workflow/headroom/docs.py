@@ -44,12 +44,24 @@ scores = pandas.concat(
 """
 
 
+TASKS_INTRODUCTION = """
+A task is an entry of `tasks`: `tasks: {captions: {task: translation, ...}}`. The keys below are those of an entry. A
+translation task called `translation` may also be written as `translation: {...}`, and a classification task as
+`classification: {name: {...}}`.
+"""
+
+
 def table_text() -> str:
     """Return a Markdown page with every key of a study: dotted path, type, default, meaning."""
     root = Study.model_json_schema()
-    example = Study(translation=TranslationSettings(), classification={"example": ClassificationSettings()})
+    study = {**root, "properties": {name: one for name, one in root["properties"].items() if name != "tasks"}}
     lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"])]
-    return "\n".join([*lines, *_section(root, root, example, "", 1)]) + "\n"
+    lines += [*_section(study, root, Study(), "", 1), "", *TASKS_INTRODUCTION.strip().split("\n")]
+    for example in (TranslationSettings(), ClassificationSettings()):
+        entry = root["$defs"][type(example).__name__]
+        lines += ["", f"## `tasks.<name>` with `task: {example.task}`", "", _plain(entry["description"])]
+        lines += _section(entry, root, example, "", 2)
+    return "\n".join(lines) + "\n"
 
 
 def tables_text() -> str:
@@ -67,10 +79,9 @@ def tables_text() -> str:
 
 def _table_section(table: Table, recurring: Sequence[Column]) -> Iterator[str]:
     about, _, rest = table.about.strip().partition("\n\n")
-    writers = " and ".join(f"`{name}`" for name in table.writers)
     path = table.path.replace("{", "<").replace("}", ">")
     yield from [f"## {table.name}", "", about, ""]
-    yield f"`results/<study>/{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
+    yield f"`results/<study>/{path}`. Key: {', '.join(f'`{name}`' for name in table.key)}."
     yield from ["", *_columns(table.columns, known=recurring)]
     if rest:
         yield from ["", rest]
@@ -91,7 +102,7 @@ def _section(section: Schema, root: Schema, example: Any, prefix: str, level: in
     own_first = sorted(
         section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
     )
-    twins = root["$defs"]["TranslationSettings"]["properties"] if prefix.startswith("classification") else {}
+    twins = root["$defs"]["TranslationSettings"]["properties"] if isinstance(example, ClassificationSettings) else {}
     same = [name for name in own_first if section["properties"][name] == twins.get(name)]
     same = [name for name in same if name != "arms"]  # by default other ones
     parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}

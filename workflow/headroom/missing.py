@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable, Iterator
 
+from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
+from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
-from headroom.plan import Plan
-from headroom.settings.checks import TRANSLATION
 from headroom.settings.study import Study
+from headroom.settings.tasks import TranslationSettings
+from headroom.study.plan import Plan
 
 
 def missing_mirror(study: Study) -> list[str]:
@@ -29,14 +31,15 @@ def missing_files(study: Study) -> list[str]:
 
 def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
     for name, task in study.tasks.items():
-        place = _place(name)
+        place = study.place(name)
         for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
             yield f"{place}.corpus.{key}", path, "file", os.path.isfile
         if own := getattr(getattr(task, "encoder", None), "path", None):
             yield f"{place}.encoder.path", own, "directory", os.path.isdir
         if task.released and task.released.path:
-            kind = ("directory or archive", os.path.exists) if name == TRANSLATION else ("directory", os.path.isdir)
-            yield f"{place}.released.path", task.released.path, *kind
+            packed = isinstance(task, TranslationSettings)
+            kind, exists = ("directory or archive", os.path.exists) if packed else ("directory", os.path.isdir)
+            yield f"{place}.released.path", task.released.path, kind, exists
         if task.treebank.source == "files":
             yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
 
@@ -45,16 +48,16 @@ def wrong_criteria(plan: Plan) -> list[str]:
     """Return a line for every criterion that the configuration names and that a task does not have."""
     found: list[str] = []
     for name, task in plan.study.tasks.items():
-        found += check(_place(name), task.pruning.criteria, task.pruning.main)
+        found += check(plan.study.place(name), task.pruning.criteria, task.pruning.main)
         compared = task.bakeoff.criteria, task.bakeoff.rescored
-        found += check_compared(_place(name), *compared, plan.lacking_to_compare(name))
-        found += _wrong_layouts(_place(name), task.bakeoff.retraining)
+        found += check_compared(plan.study.place(name), *compared, lacking_to_compare(plan, name))
+        found += _wrong_layouts(plan.study.place(name), task.bakeoff.retraining)
     if found:
         return found
     lacking = {
         (plan.runs[run].task, table): run
         for run in plan.detailed
-        for table, paths in plan.order_tables(run).items()
+        for table, paths in order_tables(plan, run).items()
         if not paths
     }
     return [
@@ -71,8 +74,3 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
         f"configuration: {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "
         "choose a criterion that is scored to be compared, e.g. gradient-example"
     ]
-
-
-def _place(task: str) -> str:
-    """Return the key of a task in the configuration."""
-    return task if task == TRANSLATION else f"classification.{task}"

@@ -8,6 +8,8 @@ PAGE_FILES = sorted(
         "report/references.yaml",
         "figures/templates/**/*.*",
         "experiments/*/*.j2",
+        "claims/papers/*.yaml",
+        "claims/grounds.csv",
     )
     for path in (WORKFLOW / "headroom").glob(pattern)
     if not path.name.startswith("compare")
@@ -28,16 +30,25 @@ rule configuration:
         "printf '%s\\n' {params.configuration:q} > {output} 2> {log}"
 
 
+# what every job but those that prepare text and models took
+MEASURED = [
+    f"{BENCHMARKS}/{fill(form.place(plan), dict(job))}.tsv"
+    for form in FORMS
+    for job in form.calls
+    if form.rule not in PREPARATION and form.rule.name != "training_until" and not form.shard
+]
+
+
 rule report:
     input:
-        tables=plan.report_tables(),
-        resamples=plan.resamples(),
-        maps=plan.attention_maps(),
+        tables=list_tables(plan),
+        resamples=list_resamples(plan),
+        maps=[f"{RESULTS}/attention_maps/{run}.json" for run in plan.detailed if run in plan.transformers],
         claims=f"{RESULTS}/claims.csv",
         numbers=f"{RESULTS}/numbers.csv",
-        benchmarks=plan.benchmarks(),
+        benchmarks=MEASURED,
         configuration=f"{RESULTS}/configuration.json",
-        code=code("report") + outside([*PAGE_FILES, *PAPERS, str(WORKFLOW / "headroom/claims/grounds.csv")]),
+        code=outside([*sources.of_stage("headroom.report.__main__"), *PAGE_FILES]),
     output:
         report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
     log:

@@ -5,7 +5,6 @@ from headroom.core.table import Column, Table
 
 SITE_SIZES = Table(
     path="site_sizes/{run}.csv",
-    writers=("site_sizes",),
     key=("run", "epoch", "kind", "layer"),
     columns=(*RUN, KIND, LAYER, Column("heads", "integer", "heads of the site"), SIGNATURE),
     about="How many heads every site has.",

@@ -6,8 +6,7 @@ import pytest
 import torch
 from headroom.engines.fairseq import candidates as module
 from headroom.engines.fairseq import sweeps
-from headroom.engines.fairseq.candidates import Candidates
-from headroom.engines.fairseq.decoding import Marks, forbid_pieces
+from headroom.engines.fairseq.candidates import Candidates, Marks, forbid_pieces
 from headroom.engines.fairseq.packed import Layout
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.settings.answers import DecodingSettings

@@ -16,7 +16,7 @@ from headroom.claims.entries import ANSWER_FILE, Claim, all_claims, find_functio
 from headroom.claims.evaluation import Decision
 from headroom.claims.verdict import Number, Reading, together
 from headroom.core.statistics import Estimate
-from headroom.study.tables import StudyTables, TaskKind, kind_of
+from headroom.study.tables import StudyTables, TaskKind
 
 
 class AnswerNumber(BaseModel):
@@ -56,20 +56,20 @@ def answer(tables: StudyTables, decisions: Sequence[Decision]) -> list[tuple[str
         for entry in entries["tasks"]
         for reading in _of_task(entry, view, decisions)
     ]
-    return found + [one for entry in entries["study"] for one in _compute(entry, list(views.values()), "")]
+    return found + [one for entry in entries["study"] for one in _compute(entry, list(views.values()), "", tables.kind)]
 
 
 def _of_task(entry: AnswerNumber, view: StudyTables, decisions: Sequence[Decision]) -> Iterator[Reading]:
-    if entry.kind not in (None, kind_of(view.task)):
+    if entry.kind not in (None, view.kind):
         return
     if entry.compute:
-        yield from _compute(entry, view, view.task)
+        yield from _compute(entry, view, view.task, view.kind)
         return
     place = (entry.claim, view.task, entry.part)
     same = [one for one in decisions if (one.claim.id, one.task, one.part) == place]
     numbers = [number for one in same for number in _find_numbers(one, entry.number or entry.name)]
     if numbers and entry.threshold and entry.of_claim:
-        value = entry.of_claim.thresholds_of(view.task)[entry.threshold]
+        value = entry.of_claim.thresholds_of(view.task, view.kind)[entry.threshold]
         yield Reading((Number(entry.name, Estimate(value), "share"),))
     elif numbers:
         mean = together(numbers)
@@ -82,9 +82,9 @@ def _find_numbers(decision: Decision, name: str) -> Iterator[Number]:
         yield from [number for number in reading.numbers if number.name == name][:1]
 
 
-def _compute(entry: AnswerNumber, given: Any, task: str) -> Any:
+def _compute(entry: AnswerNumber, given: Any, task: str, kind: TaskKind) -> Any:
     """Return what the function of an entry finds, with the thresholds that it asks for."""
     compute = find_function(entry.compute, f"the answer: compute: {entry.compute}")
-    thresholds = entry.of_claim.thresholds_of(task) if entry.of_claim else {}
+    thresholds = entry.of_claim.thresholds_of(task, kind) if entry.of_claim else {}
     asked = inspect.signature(compute).parameters
     return compute(given, **{name: value for name, value in thresholds.items() if name in asked})

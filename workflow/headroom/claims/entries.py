@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
-from headroom.study.tables import StudyTables, TaskKind, kind_of
+from headroom.study.tables import StudyTables, TaskKind
 
 PLACE = Path(__file__).parent / "papers"
 """The folder with a file per paper."""
@@ -90,21 +90,21 @@ class Claim(_Entry):
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
     limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
 
-    def asked_of(self, task: str) -> bool:
-        """Return whether the claim is about a task."""
-        return task in self.paper or kind_of(task) in self.paper
+    def asked_of(self, task: str, kind: TaskKind) -> bool:
+        """Return whether the claim is about a task of a kind."""
+        return task in self.paper or kind in self.paper
 
-    def paper_of(self, task: str) -> str:
-        """Return the paper's numbers for a task."""
-        return self.paper.get(task, self.paper.get(kind_of(task), next(iter(self.paper.values()))))
+    def paper_of(self, task: str, kind: TaskKind) -> str:
+        """Return the paper's numbers for a task of a kind."""
+        return _of_task(self.paper, task, kind)
 
-    def thresholds_of(self, task: str) -> dict[str, float]:
-        """Return the thresholds that hold for a task."""
-        return {name: _of_task(value, task) for name, value in self.thresholds.items()}
+    def thresholds_of(self, task: str, kind: TaskKind) -> dict[str, float]:
+        """Return the thresholds that hold for a task of a kind."""
+        return {name: _of_task(value, task, kind) for name, value in self.thresholds.items()}
 
-    def words_of(self, name: str, task: str) -> str:
+    def words_of(self, name: str, task: str, kind: TaskKind) -> str:
         """Return the words that a number is written in, with names in braces."""
-        return _of_task(self.numbers[name], task)
+        return _of_task(self.numbers[name], task, kind)
 
     @field_validator("thresholds", mode="before")
     @classmethod
@@ -199,9 +199,9 @@ def all_claims() -> dict[str, Claim]:
     return {claim.id: claim for paper in read_papers() for claim in paper.claims}
 
 
-def threshold(claim: str, name: str, task: str = "") -> float:
+def threshold(claim: str, name: str, task: str = "", kind: TaskKind = "translation") -> float:
     """Return a threshold of a claim, for figures and sentences that show it."""
-    return all_claims()[claim].thresholds_of(task)[name]
+    return all_claims()[claim].thresholds_of(task, kind)[name]
 
 
 def rule_of(claim: Claim) -> Rule:
@@ -241,7 +241,7 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
     once judges those in which all are met; where these are not more than half of the runs that it rests on, it judges
     all of them, as not comparable.
     """
-    rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task)
+    rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task, tables.kind)
     found = rule(tables, **thresholds)
     asked = dict.fromkeys(run for one in found for run in (one.runs or (one.run,)))
     barriers = {run: barrier for run in asked if (barrier := _barrier(claim, tables, run))}
@@ -285,11 +285,11 @@ def _letter_place(paper: Paper) -> int:
     return ord(paper.claims[0].id[0])
 
 
-def _of_task(value: Value | Mapping[str, Value], task: str) -> Value:
+def _of_task(value: Value | Mapping[str, Value], task: str, kind: TaskKind) -> Value:
     """Return a value that may be given by task or kind of task."""
     if not isinstance(value, Mapping):
         return value
-    return value[task] if task in value else value.get(kind_of(task), next(iter(value.values())))
+    return value[task] if task in value else value.get(kind, next(iter(value.values())))
 
 
 def _amounts(value: Any) -> Any:

@@ -9,7 +9,7 @@ from functools import cached_property
 from headroom.claims.entries import Claim, decide, papers_asked
 from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pool
 from headroom.core.statistics import Estimate, half_width, outliers
-from headroom.study.tables import StudyTables, seed_of
+from headroom.study.tables import StudyTables, TaskKind, seed_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Decision:
     task: str  # the task; "" if the study has none that the claim is about
     readings: tuple[Reading, ...]  # the readings of the runs; none if no run has the required tables
     part: str = ""  # what is judged apart, e.g. a far set; "" for the whole claim
+    kind: TaskKind = "translation"  # the kind of the task
 
     @cached_property
     def whole(self) -> Reading | None:
@@ -58,15 +59,16 @@ def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list
 
 
 def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
-    asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task)]
+    asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task, tables.kind_of(task))]
     if not asked:
         return [Decision(claim, "", ())]
-    return [decision for view in asked for decision in _by_part(claim, view.task, decide(claim, view))]
+    return [decision for view in asked for decision in _by_part(claim, view, decide(claim, view))]
 
 
-def _by_part(claim: Claim, task: str, readings: list[Reading]) -> list[Decision]:
+def _by_part(claim: Claim, view: StudyTables, readings: list[Reading]) -> list[Decision]:
     parts = dict.fromkeys(one.part for one in readings) or {"": None}
-    return [Decision(claim, task, tuple(one for one in readings if one.part == part), part) for part in parts]
+    own = {part: tuple(one for one in readings if one.part == part) for part in parts}
+    return [Decision(claim, view.task, readings, part, view.kind) for part, readings in own.items()]
 
 
 MOST = 1000.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy
 import pandas
@@ -18,6 +18,7 @@ from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule,
 from headroom.core.curves import area, compute_share_kept, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
+from headroom.settings.answers import ClassificationMetric
 from headroom.study.arms import BASELINE
 from headroom.study.selection import (
     examples_in,
@@ -28,7 +29,7 @@ from headroom.study.selection import (
     select_judged,
     with_scale,
 )
-from headroom.study.tables import StudyTables, TaskKind, arm_of, kind_of, task_of
+from headroom.study.tables import StudyTables, arm_of
 
 
 def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.DataFrame]:
@@ -111,6 +112,11 @@ def with_agreement(found: Sequence[Reading]) -> Reading:
     return replace(found[0], numbers=(*found[0].numbers, alike))
 
 
+def counts_labels(rows: pandas.DataFrame) -> bool:
+    """Return whether the main metric of rows is one of labels, whose scores are judged above chance."""
+    return main_metric(rows) in get_args(ClassificationMetric)
+
+
 def has_skill(rows: pandas.DataFrame) -> bool:
     """Return whether one run's full model scores enough above chance for shares of it."""
     rows = select_judged(rows)
@@ -123,18 +129,13 @@ def refuse_without_skill(rows: pandas.DataFrame) -> Reading | None:
         return None
     rows = select_judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
-    signed = task_kind(rows) == "classification"
+    signed = counts_labels(rows)
     number = Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)})
     return Reading((number,), barrier=NO_SKILL)
 
 
 NO_SKILL = "a score far enough above chance for shares of it"
 """The precondition of rules that use shares of the score."""
-
-
-def task_kind(rows: pandas.DataFrame) -> TaskKind:
-    """Return whether rows are of translation or of classification."""
-    return kind_of(task_of(str(rows["run"].iloc[0])))
 
 
 def safe(rows: pandas.DataFrame, margin: float) -> numpy.ndarray:

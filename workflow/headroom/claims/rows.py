@@ -72,7 +72,7 @@ def number_rows(decisions: list[Decision], answers: list[tuple[str, Reading]], s
 
 
 def _number(one: Decision, number: Number) -> Row:
-    return _named(number) | {"words": words_for(one.claim, number, one.task)}
+    return _named(number) | {"words": words_for(one.claim, number, one.task, one.kind)}
 
 
 def _named(number: Number) -> Row:

@@ -39,8 +39,6 @@ _CONDITION = (
 
 CLAIMS = Table(
     path="claims.csv",
-    writers=("claims",),
-    runs="",
     key=("claim", "task", "run", "part"),
     columns=(
         STUDY,
@@ -75,8 +73,6 @@ CLAIMS = Table(
 
 NUMBERS = Table(
     path="numbers.csv",
-    writers=("claims",),
-    runs="",
     key=("what", "task", "run", "part", "name", "words"),
     columns=(
         STUDY,

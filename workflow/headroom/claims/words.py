@@ -2,6 +2,7 @@
 
 from headroom.claims.entries import Claim, fill_in
 from headroom.claims.verdict import Number
+from headroom.study.tables import TaskKind
 
 METRIC_NAMES = {
     "bleu": "BLEU",
@@ -39,13 +40,13 @@ def metric_points(metric: str) -> str:
     return _POINTS.get(metric, metric_name(metric))
 
 
-def in_words(claim: Claim, one: Number, task: str) -> str:
+def in_words(claim: Claim, one: Number, task: str, kind: TaskKind) -> str:
     """Return a number of a claim in the words of the claim's entry."""
-    return words_for(claim, one, task).replace("{}", one.text(), 1)
+    return words_for(claim, one, task, kind).replace("{}", one.text(), 1)
 
 
-def words_for(claim: Claim, one: Number, task: str) -> str:
+def words_for(claim: Claim, one: Number, task: str, kind: TaskKind) -> str:
     """Return the words for a number of a claim, `{}` in place of the number."""
     about = {**one.about, **one.chosen}
     points = {"points": metric_points(str(about["metric"]))} if "metric" in about else {}
-    return fill_in(claim.words_of(one.name, task), claim.thresholds_of(task) | about | points)
+    return fill_in(claim.words_of(one.name, task, kind), claim.thresholds_of(task, kind) | about | points)

@@ -57,22 +57,17 @@ class Table:
 
     Attributes:
         path: Its path below `results/<study>/`, e.g. `ablation/{run}.csv`.
-        writers: The stages that write it.
         key: The columns that identify a row.
         columns: All of its columns, in order.
-        runs: The runs that have a file of it in every study: all, those that the study trains, the transformers, or
-            those with every experiment; "" if other settings determine the files.
         about: Its description, as Markdown.
         resampled: Whether every file of it has an `.npz` file with the scores of its rows on every resample of the
             examples (see `core.resamples`).
     """
 
     path: str
-    writers: tuple[str, ...]
     key: tuple[str, ...]
     columns: tuple[Column, ...] = field(repr=False)
     about: str = field(repr=False)
-    runs: Literal["all", "trained", "transformers", "detailed", ""] = "detailed"
     resampled: bool = False
 
     @property
@@ -89,6 +84,11 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """The names of its columns."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def typed_names(self) -> dict[str, str]:
+        """The types of its columns by name, in order: they determine the bytes of its files."""
+        return {column.name: column.type for column in self.columns}
 
     def write(self, path: Path | str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write rows as CSV.
@@ -152,10 +152,6 @@ class Registry:
 
     def __init__(self, *tables: Table) -> None:
         self.by_name = {table.name: table for table in tables}
-
-    def columns_of(self, name: str) -> dict[str, str]:
-        """Return the columns of a table, in order, with their types, which determine the bytes of its files."""
-        return {column.name: column.type for column in self.by_name[name].columns}
 
 
 def signature(**parts: Any) -> str:

@@ -1,11 +1,11 @@
 """The interface of trained models for all experiments and engines."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +16,14 @@ from headroom.engines.batch import Given
 from headroom.engines.gates import Gates, Replacements
 from headroom.engines.maps import MapBatch, MapObserver, Positions, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
-from headroom.engines.reusable import PartlyRead, Reusable
 from headroom.engines.sites import AttentionSite, site_names
+
+
+class PartlyRead(Protocol):
+    """A layer of which the model reads only the first position."""
+
+    def at_first_position(self) -> AbstractContextManager[None]:
+        """Compute only this position within a block."""
 
 
 class HeadModel(ABC, Generic[Given]):
@@ -146,20 +152,6 @@ def _take_value(value: object, rows: Sequence[int]) -> object:
     if isinstance(value, Tensor):
         return value[torch.as_tensor(rows, device=value.device)]
     return [value[row] for row in rows] if isinstance(value, list) else value
-
-
-def trace_reusable(model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given) -> Reusable[Given]:
-    """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
-
-    Args:
-        model: The model.
-        run: A pass, from a batch to a row per example.
-        batch: A batch as it will be passed.
-    """
-    count = len(batch.positions)
-    rows = list(range(count))[-2:]
-    trial, twice = take_rows(batch, rows), take_rows(batch, rows * 2)
-    return Reusable(model, run, trial, twice, model.partly_read(trial))
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, Protocol
+from typing import Generic
 
 import torch
 from torch import Tensor, nn
@@ -22,19 +22,10 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.engines.batch import Given
-
-if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
+from headroom.engines.head_model import HeadModel, PartlyRead, take_rows
 
 _ROUNDING = 1e-5
 """Tolerance of the check as a share of the largest value."""
-
-
-class PartlyRead(Protocol):
-    """A layer of which the model reads only the first position."""
-
-    def at_first_position(self) -> AbstractContextManager[None]:
-        """Compute only this position within a block."""
 
 
 class Reusable(Generic[Given]):
@@ -189,3 +180,17 @@ def _repeat_rows(output: object, rows: list[int | None], times: int) -> object:
 
 def _tile(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
     return tensor if dimension is None else torch.cat([tensor] * times, dimension)
+
+
+def trace_reusable(model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given) -> Reusable[Given]:
+    """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
+
+    Args:
+        model: The model.
+        run: A pass, from a batch to a row per example.
+        batch: A batch as it will be passed.
+    """
+    count = len(batch.positions)
+    rows = list(range(count))[-2:]
+    trial, twice = take_rows(batch, rows), take_rows(batch, rows * 2)
+    return Reusable(model, run, trial, twice, model.partly_read(trial))

@@ -3,16 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Generic
+from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from headroom.core.errors import HeadroomError
-from headroom.engines.engine import Model
+from headroom.engines.head_model import HeadModel
+
+Timed = TypeVar("Timed", bound=HeadModel[Any])
+"""The models that a workload times."""
 
 
-class Workload(ABC, Generic[Model]):
+class Workload(ABC, Generic[Timed]):
     """One batch, run through parts of a model.
 
     Attributes:
@@ -27,11 +30,11 @@ class Workload(ABC, Generic[Model]):
         """The sizes that determine the time, e.g. the length of the batch in pieces."""
 
     @abstractmethod
-    def action(self, model: Model, part: str) -> Callable[[], object]:
+    def action(self, model: Timed, part: str) -> Callable[[], object]:
         """Return the timed function."""
 
     @abstractmethod
-    def multiply_adds(self, model: Model, part: str) -> int:
+    def multiply_adds(self, model: Timed, part: str) -> int:
         """Count the multiply-adds of a part as run."""
 
 

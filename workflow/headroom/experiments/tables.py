@@ -1,43 +1,14 @@
-"""Every table of a study, in the order in which they are documented."""
+"""Every table of a study, in the order in which they are documented: those of each experiment's `table.py`."""
+
+from importlib import import_module
+from pathlib import Path
 
 from headroom.claims.table import CLAIMS, NUMBERS
-from headroom.core.table import Registry
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES, ABLATION_REPLACED
-from headroom.experiments.agreement.table import AGREEMENT
-from headroom.experiments.arms.table import ARMS, OVERLAP
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
-from headroom.experiments.bakeoff.table import (
-    BAKEOFF,
-    BAKEOFF_COSTS,
-    BAKEOFF_CURVES,
-    BAKEOFF_RETRAINING,
-    BAKEOFF_SCORES,
-)
-from headroom.experiments.diversity.table import DIVERSITY
-from headroom.experiments.evaluation.table import EVALUATION
-from headroom.experiments.gates.table import GATES, PRUNED_MODELS
-from headroom.experiments.keep_one.table import KEEP_ONE, KEEP_ONE_REPLACED
-from headroom.experiments.parameters.table import PARAMETERS
-from headroom.experiments.particles.table import PARTICLES
-from headroom.experiments.phenomena.table import PHENOMENA
-from headroom.experiments.pruning.table import PRUNING, PRUNING_EPOCHS, PRUNING_REPLACED
-from headroom.experiments.rank_correlation.table import RANK_CORRELATION
-from headroom.experiments.relevance.table import RELEVANCE
-from headroom.experiments.removal.table import REMOVAL
-from headroom.experiments.roles.table import ROLES
-from headroom.experiments.scores.table import SCORES, SCORES_HALVES
-from headroom.experiments.settling.table import SETTLING
-from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
-from headroom.experiments.training.table import TRAINING
-from headroom.experiments.update_cost.table import UPDATE_COST
+from headroom.core.table import Registry, Table
+
+_FILES = sorted(Path(__file__).parent.glob("*/table.py"))
+_MODULES = [import_module(f"headroom.experiments.{path.parent.name}.table") for path in _FILES]
 
 REGISTRY = Registry(
-    *(TRAINING, EVALUATION, PARAMETERS),
-    *(SCORES, SCORES_HALVES, ABLATION, ABLATION_HALVES, KEEP_ONE, AGREEMENT, RELEVANCE, RANK_CORRELATION),
-    *(BAKEOFF_SCORES, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF, BAKEOFF_RETRAINING),
-    *(ABLATION_REPLACED, KEEP_ONE_REPLACED, PRUNING_REPLACED),
-    *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
-    *(DIVERSITY, PARTICLES, ATTENTION_STATS, DISTANCES, ROLES, PHENOMENA, GATES, PRUNED_MODELS),
-    *(ARMS, OVERLAP, UPDATE_COST),
-    *(CLAIMS, NUMBERS),
+    *(one for module in _MODULES for one in vars(module).values() if isinstance(one, Table)), CLAIMS, NUMBERS
 )

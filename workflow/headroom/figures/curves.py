@@ -17,7 +17,7 @@ from headroom.figures.spec import Key
 from headroom.figures.views import PUBLISHED
 from headroom.study.frames import build_curves
 from headroom.study.selection import main_gradient, rows_where
-from headroom.study.tables import TRANSLATION, StudyTables, TaskKind, kind_of
+from headroom.study.tables import TRANSLATION, StudyTables, TaskKind
 
 SHARES = PUBLISHED["shares"]
 CURVES = PUBLISHED["curves"]
@@ -54,9 +54,8 @@ def compute_paper_kept(values: Sequence[float], kind: TaskKind) -> list[float]:
     return [100 * (value - chance) / (values[0] - chance) for value in values]
 
 
-def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
+def paper_curves(task: str, kind: TaskKind) -> dict[tuple[str, str], list[float]]:
     """Return the paper's curves for a task by line and data, in % of the full model, at SHARES; its own task's last."""
-    kind = kind_of(task)
     data = "WMT14" if kind == "translation" else "MNLI"
     found = {
         (PAPER_MAIN, data): compute_paper_kept(CURVES[kind]["gradient"], kind),
@@ -68,15 +67,15 @@ def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
     return found
 
 
-def drawn_data(task: str) -> str:
+def drawn_data(task: str, kind: TaskKind) -> str:
     """Return the data of the paper's curves drawn with a task: a classifier's own, else those of both orders."""
-    names = [data for _, data in paper_curves(task)]
-    return names[-1] if kind_of(task) == "classification" else names[0]
+    names = [data for _, data in paper_curves(task, kind)]
+    return names[-1] if kind == "classification" else names[0]
 
 
-def paper_rows(task: str) -> pandas.DataFrame:
+def paper_rows(task: str, kind: TaskKind) -> pandas.DataFrame:
     """Return the paper's curves drawn with a task, as rows like ours."""
-    drawn = {line: kept for (line, data), kept in paper_curves(task).items() if data == drawn_data(task)}
+    drawn = {line: kept for (line, data), kept in paper_curves(task, kind).items() if data == drawn_data(task, kind)}
     return pandas.concat([_as_rows(kept, task, line) for line, kept in drawn.items()])
 
 
@@ -129,8 +128,10 @@ def limits(rows: pandas.DataFrame) -> tuple[float, float]:
     return min(0.0, rows["kept"].min()) - 2, max(100.0, rows["kept"].max()) + 4
 
 
-def panel(rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, limits: tuple[float, float]) -> Markup:
+def panel(
+    rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, kind: TaskKind, limits: tuple[float, float]
+) -> Markup:
     """Return the panel of one task, from rows of `of_task` and of the paper, by `line`; random orders are a band."""
-    axes = panels.REMOVED, ("kept", choose_words(rows["task"].iloc[0]).kept)
+    axes = panels.REMOVED, ("kept", choose_words(kind).kept)
     band = rows_where(rows, line=RANDOM)
     return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)

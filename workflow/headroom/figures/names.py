@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
 from headroom.study.selection import main_metric, main_set, select_judged
-from headroom.study.tables import StudyTables, TaskKind, arm_of, kind_of, seed_of
+from headroom.study.tables import StudyTables, TaskKind, arm_of, seed_of
 
 _NAMES = {
     "translation": "translation",
@@ -55,9 +55,9 @@ _WORDS: dict[TaskKind, Words] = {
 }
 
 
-def choose_words(task: str) -> Words:
-    """Return the words for a task."""
-    return _WORDS[kind_of(task)]
+def choose_words(kind: TaskKind) -> Words:
+    """Return the words for tasks of a kind."""
+    return _WORDS[kind]
 
 
 def task_name(task: str) -> str:

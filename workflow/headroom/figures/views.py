@@ -94,9 +94,9 @@ def build_panels(
     return tuple(Panel(draw(task, own), label(study, task, title(own)), task=task) for task, own in tasks)
 
 
-def percent_label(task: str, where: str = "") -> str:
+def percent_label(kind: TaskKind, where: str = "") -> str:
     """Return the name of an axis of changes in % of the score, with the set they are on."""
-    return f"change{where and f' on {where}'} (% of {choose_words(task).score})"
+    return f"change{where and f' on {where}'} (% of {choose_words(kind).score})"
 
 
 def paper_scale(kind: TaskKind) -> float:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
 from headroom.engines.batch import Batch
-from headroom.engines.head_model import HeadModel, take_rows, trace_reusable
-from headroom.engines.reusable import Reusable
+from headroom.engines.head_model import HeadModel, take_rows
+from headroom.engines.reusable import Reusable, trace_reusable
 
 ROWS = 512
 """Most rows of a batch without gradients, unless a single mask has more examples."""

@@ -10,7 +10,7 @@ from headroom.experiments.gates.section import warnings
 from headroom.experiments.timing.section import timing_noise
 from headroom.figures.names import choose_words, heading, run_name
 from headroom.study.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
-from headroom.study.tables import StudyTables, arm_of, kind_of
+from headroom.study.tables import StudyTables, arm_of
 
 FEW_EXAMPLES = 200
 FEW_HEADS = 24
@@ -48,7 +48,7 @@ def summary(found: dict[str, list[Caution]]) -> str:
 
 def _weak(tables: StudyTables) -> str:
     """Say that translations are poor, or that a classifier is hardly better with its heads than without any."""
-    if kind_of(tables.task) == "classification":
+    if tables.kind == "classification":
         return _weak_classifier(tables)
     rows = rows_where(last_epochs(tables.evaluation), metric="bleu")
     if rows.empty:
@@ -79,7 +79,7 @@ def _examples(tables: StudyTables) -> str:
     amount = examples_in(rows_where(rows, set=name))
     if not 0 < amount < FEW_EXAMPLES:
         return ""
-    metric, size = metric_word(main_metric(rows)), plural(amount, choose_words(tables.task).example)
+    metric, size = metric_word(main_metric(rows)), plural(amount, choose_words(tables.kind).example)
     return f"The set {name} is small: {size}, so intervals of {metric} are wide."
 
 

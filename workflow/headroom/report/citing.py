@@ -14,9 +14,10 @@ from headroom.core.statistics import LEVEL
 from headroom.data.catalogue import Dataset, Entry, LabelledDataset, find_entry
 from headroom.figures.names import heading
 from headroom.report.provenance import versions
-from headroom.settings.study import Study, load_study
+from headroom.settings.load import load_study
+from headroom.settings.study import Study
 from headroom.study.selection import examples_in, main_run, rows_where
-from headroom.study.tables import TRANSLATION, StudyTables, kind_of, seed_of
+from headroom.study.tables import TRANSLATION, StudyTables, seed_of
 
 _OF_KIND = {"fairseq-fixed": "translation", "sacrebleu": "translation", "sentencepiece": "translation"}
 _OF_KIND |= {"transformers": "classification"}
@@ -37,7 +38,7 @@ class Citing:
 def citing(study: str, tables: StudyTables, *, configuration: Any, version: str = "") -> Citing:
     """Return what readers need to cite a study; the configuration is as read from the file, None if unknown."""
     configured = _read_configured(configuration)
-    kinds = {kind_of(task) for task in tables.tasks}
+    kinds = {tables.kind_of(task) for task in tables.tasks}
     tags: dict[str, str] = {
         f"package {name}": f"version {text}"
         for name, text in versions().items()

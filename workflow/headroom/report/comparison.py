@@ -46,10 +46,11 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     """Return a finished study from the directory of its results, for a page in another directory."""
     claims, numbers = (table.read(place / table.path) for table in (CLAIMS, NUMBERS))
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
-    curves = list(curve_rows(name, found_in(place))) if paths_in(place) else []
+    tables = found_in(place) if paths_in(place) else StudyTables()
+    curves = list(curve_rows(name, tables))
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
-    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, address)
+    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers, tables), curves, address)
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,7 @@ from headroom.study.selection import (
     select_judged,
     with_shares,
 )
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, TaskKind
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 """The shares of heads removed that the figure without JavaScript shows, or the nearest that were measured."""
@@ -91,11 +91,11 @@ class Curves:
     The scores are those of the same run by the main criterion; there may be none.
     """
 
-    def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str) -> None:
+    def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str, kind: TaskKind) -> None:
         rows = rows.assign(ranking=rows["ranking"].where(rows["ranking"] == "rescored", "fixed"))
         rows = rows.assign(key=rows["order"] + ":" + rows["normalised"] + ":" + rows["ranking"])
         self.rows = rows.sort_values("heads_removed", kind="stable")
-        self.scores, self.task = scores, task
+        self.scores, self.task, self.kind = scores, task, kind
         self.shares = bool(measurable(rows).all())
         self.total = int(rows["heads_total"].max())
         named = {parse_head(name) for names in rows["removed"] for name in names.split()}
@@ -112,7 +112,7 @@ class Curves:
         rows = with_shares(rows_where(rows, run=main_run(rows, tables)))
         scores = rows_where(last_epochs(tables.scores), run=rows["run"].iloc[0])
         scores = rows_where(scores, criterion=main_criterion(rows), normalised="raw")
-        return cls(rows, scores, tables.task)
+        return cls(rows, scores, tables.task, tables.kind)
 
     def along(self, key: str) -> pandas.DataFrame:
         """Return the rows of one order, fewest heads removed first; of random orders the first."""
@@ -130,7 +130,7 @@ class Curves:
             order=name_order(self.keys[0]),
             criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
             set=str(main["set"].iloc[0]),
-            of=choose_words(self.task).of_score.removeprefix("of ") if self.shares else "",
+            of=choose_words(self.kind).of_score.removeprefix("of ") if self.shares else "",
             curve=self.panel(f"explorer-{place}"),
             atlases=atlases,
             across=max(size(atlas)[0] for atlas in atlases),
@@ -160,7 +160,7 @@ class Curves:
             "total": self.total,
             "start": round(START * self.total),
             "heads": [str(head) for head in self.heads],
-            "of": f"of the full model’s {choose_words(self.task).score}".removesuffix(" score") if self.shares else "",
+            "of": f"of the full model’s {choose_words(self.kind).score}".removesuffix(" score") if self.shares else "",
             "orders": [self.order(key) for key in self.keys],
         }
 
@@ -184,7 +184,7 @@ class Curves:
 
     def panel(self, name: str) -> Markup:
         """Return the curves, the main order strong."""
-        label = choose_words(self.task).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
+        label = choose_words(self.kind).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
         orders = {key: self.along(key) for key in self.keys}
         return draw_orders(orders, self.rows, name=name, label=label, column=self.column, task=self.task)
 

@@ -22,7 +22,7 @@ from headroom.figures.numbers import Numbers, read_numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
 from headroom.study.selection import main_metric, main_run, rows_where
-from headroom.study.tables import GENERATED, StudyTables, kind_of
+from headroom.study.tables import GENERATED, StudyTables, TaskKind
 
 ABSENT = "the experiment was not run"
 NO_TASK = "no task of this study is of that kind"
@@ -34,6 +34,7 @@ class ClaimVerdict:
 
     claim: Claim
     task: str
+    kind: TaskKind  # that of the task
     part: str  # what of the claim is judged apart; "" for the whole
     verdict: str
     ours: str
@@ -42,22 +43,22 @@ class ClaimVerdict:
     @property
     def paper(self) -> str:
         """The paper's numbers for the task."""
-        return self.claim.paper_of(self.task)
+        return self.claim.paper_of(self.task, self.kind)
 
 
-def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
+def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: StudyTables) -> list[ClaimVerdict]:
     """Return what the tables `claims` and `numbers` say, one verdict per claim and task, in their order."""
     known = all_claims()
     found = []
     for _, row in rows_where(claims, run=POOLED).iterrows():
         place = {"task": row["task"], "part": row["part"]}
         runs, own = rows_where(claims, claim=row["claim"], **place), rows_where(numbers, what=row["claim"], **place)
-        found.append(_verdict(known[row["claim"]], row, runs, own))
+        found.append(_verdict(known[row["claim"]], row, runs, own, tables.kind_of(str(row["task"]))))
     return found
 
 
 def _verdict(
-    claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame
+    claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame, kind: TaskKind
 ) -> ClaimVerdict:
     task, part, verdict = str(row["task"]), str(row["part"]), str(row["verdict"])
     ours = "; ".join(one.sentence for one in read_numbers(rows_where(numbers, run=POOLED)))
@@ -69,20 +70,20 @@ def _verdict(
         ours += f"; it asks for {row['barrier']}"
     needed = row["needed"]
     ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
-    real = on_real_text(claim.id, part, task) if row["ground"] == GENERATED else ""
-    return ClaimVerdict(claim, task, part, verdict, ours, real)
+    real = on_real_text(claim.id, part, kind) if row["ground"] == GENERATED else ""
+    return ClaimVerdict(claim, task, kind, part, verdict, ours, real)
 
 
-def on_real_text(claim: str, part: str, task: str, number: str = "") -> str:
+def on_real_text(claim: str, part: str, kind: TaskKind, number: str = "") -> str:
     """Return the number of the reference studies on real text, or a pretrained encoder, with its verdict; "" if none.
 
     Args:
         claim: The claim.
         part: Its part.
-        task: The task whose kind is asked.
+        kind: The kind of tasks that is asked.
         number: The name of the number that is asked, if not that which decides.
     """
-    rows = rows_where(read_grounds(), claim=claim, part=part, kind=kind_of(task))
+    rows = rows_where(read_grounds(), claim=claim, part=part, kind=kind)
     rows = rows[(rows["ground"] != GENERATED) & rows["value"].notna()]
     if rows.empty or number not in ("", rows["number"].iloc[0]):
         return ""
@@ -149,7 +150,7 @@ class Answer:
     def beside(self, claim: str, number: str, task: str) -> str:
         """Return what the reference studies found on real text, of a number that decides a claim; "" on real text."""
         is_generated = self._tables.description(task).ground == GENERATED
-        return on_real_text(claim, "", task, number) if is_generated else ""
+        return on_real_text(claim, "", self._tables.kind_of(task), number) if is_generated else ""
 
     @property
     def generated(self) -> list[str]:
@@ -158,7 +159,7 @@ class Answer:
 
     def margin(self, task: str) -> Markup:
         """Return the noticeable loss of a task, marked with the threshold it is."""
-        share = threshold("M7", "margin", task)
+        share = threshold("M7", "margin", task, self._tables.kind_of(task))
         marked = Markup('<data value="{:g}" data-threshold="M7|margin">{:.0f}\u202f%</data>')
         return marked.format(share, 100 * share)
 
@@ -166,11 +167,11 @@ class Answer:
         """Return what shares of the score are shares of: `BLEU`, `accuracy above chance`."""
         view = self._tables.of_task(task)
         metric = metric_word(main_metric(view.pruning)) if view.has("pruning") else "score"
-        return metric if kind_of(task) == "translation" else f"{metric} above chance"
+        return metric if view.kind == "translation" else f"{metric} above chance"
 
     def site(self, task: str) -> str:
         """Return what an attention site is called in a task."""
-        return choose_words(task).site
+        return choose_words(self._tables.kind_of(task)).site
 
     def render(self) -> Markup:
         """Return the cards as markup."""

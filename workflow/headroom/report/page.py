@@ -12,21 +12,7 @@ import pandas
 from headroom.claims.entries import read_papers
 from headroom.claims.verdict import VERDICTS
 from headroom.core.errors import visible
-from headroom.experiments.ablation import section as ablation
-from headroom.experiments.agreement import section as agreement
-from headroom.experiments.arms import repulsion_section as repulsion
-from headroom.experiments.bakeoff import section as bakeoff
-from headroom.experiments.gates import section as gates
-from headroom.experiments.keep_one import section as keep_one
-from headroom.experiments.phenomena import section as phenomena
-from headroom.experiments.pruning import section as pruning
-from headroom.experiments.rank_correlation import section as rank_correlation
-from headroom.experiments.removal import section as removal
-from headroom.experiments.roles import section as roles
-from headroom.experiments.scores import section as scores
-from headroom.experiments.settling import section as settling
-from headroom.experiments.timing import section as timing
-from headroom.experiments.training import section as training
+from headroom.experiments.listed import list_sections
 from headroom.figures import palette, spec, svg
 from headroom.figures.numbers import Numbers
 from headroom.figures.prose import TEMPLATES, Sentences, environment
@@ -43,17 +29,10 @@ STYLES = ("page.css", "explorer.css", "quote.css")
 SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")
 """The files of style and script, in the order in which the page has them."""
 
-ORDER = (
-    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, bakeoff, settling, roles, phenomena, gates),
-    *(removal, timing, repulsion, training),
-)
-"""The modules of the sections, in the order of the question: which heads matter, what can go, what heads do, what
-learning keeps, what removal gains, what repulsion changes. Each has `section(study)`."""
-
 
 def sections(tables: StudyTables) -> list[spec.Section]:
     """Return all sections in the order of the question."""
-    return [module.section(tables) for module in ORDER]
+    return [module.section(tables) for module in list_sections()]
 
 
 def render(
@@ -68,7 +47,7 @@ def render(
     cite: Citing,
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
-    decided = verdicts(claims, numbers)
+    decided = verdicts(claims, numbers, tables)
     found = Numbers(numbers)
     headings = Sentences("prose/headings.md.j2", tables, found)
     light, dark = palette.style_variables()

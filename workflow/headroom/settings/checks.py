@@ -1,7 +1,6 @@
 """Checks across the sections of a configuration; each error names the key and the remedy."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headroom.core.heads import Site
 from headroom.experiments.ablation.settings import AblationSettings
@@ -12,25 +11,17 @@ from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.labelled import GeneratedPairs, check_treebank
 from headroom.settings.models import NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
+from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
-if TYPE_CHECKING:
-    from headroom.settings.study import Study
-
-TRANSLATION = "translation"
 LONGEST_NAME = 60
 """Pattern of the names of arms and tasks, which become part of file names."""
 
-OF_TRAINING = ("vocabulary", "model", "training", "update_cost")
-"""Sections of translation that do not apply to a released model."""
-OF_FINE_TUNING = ("encoder", "training")
-"""Sections of classification that do not apply to a released classifier."""
 
-
-def mistakes(study: "Study") -> Iterator[str]:
+def mistakes(study: Study) -> Iterator[str]:
     """Yield `<key>: <message>` for every inconsistency between sections that are valid individually."""
     if not study.tasks:
-        yield "no task; give the key translation, or classification, or both"
+        yield "no task; give the key tasks, or translation, or classification"
     for check in _checks(study):
         try:
             check()
@@ -38,26 +29,24 @@ def mistakes(study: "Study") -> Iterator[str]:
             yield str(error)
 
 
-def _checks(study: "Study") -> Iterator[Callable[[], None]]:
-    yield lambda: check_names(study.classification)
+def _checks(study: Study) -> Iterator[Callable[[], None]]:
+    yield lambda: check_names(study)
     yield lambda: check_seeds_differ(study)
     yield lambda: check_gpus(study)
     for name, task in study.tasks.items():
-        place = name if name == TRANSLATION else f"classification.{name}"
-        yield from _checks_of_task(place, study, task)
+        yield from _checks_of_task(study.place(name), study, task)
 
 
 def _checks_of_task(
-    place: str, study: "Study", task: TranslationSettings | ClassificationSettings
+    place: str, study: Study, task: TranslationSettings | ClassificationSettings
 ) -> Iterator[Callable[[], None]]:
     yield lambda: check_seeds(place, study, task)
     yield lambda: check_gpus_of_task(place, study, task)
     yield lambda: check_far_sets(place, task.ablation, task.corpus.far_names)
     yield lambda: check_treebank(place, task.treebank, task.corpus)
     if task.released:
-        unused = OF_TRAINING if isinstance(task, TranslationSettings) else OF_FINE_TUNING
         yield lambda: check_one_arm(place, task.arms)
-        yield lambda: check_unused(task, place, unused)
+        yield lambda: check_unused(task, place, task.unused)
         yield lambda: check_retraining(place, task)
     else:
         yield lambda: check_training_text(place, task.corpus)
@@ -67,25 +56,23 @@ def _checks_of_task(
     for name in task.arms:
         yield lambda name=name: check_arm_name(place, name)  # type: ignore[misc]
     if isinstance(task, TranslationSettings):
-        yield lambda: check_kept_heads(task)
-        yield lambda: check_rewinding(task)
+        yield lambda: check_kept_heads(place, task)
+        yield lambda: check_rewinding(place, task)
         for name, arm in task.arms.items():
-            yield lambda name=name, arm=arm: check_arm_of_translation(name, arm, task)  # type: ignore[misc]
+            yield lambda name=name, arm=arm: check_arm_of_translation(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
     else:
         for name, arm in task.arms.items():
             yield lambda name=name, arm=arm: check_arm_of_classifier(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
 
 
-def check_names(tasks: Iterable[str]) -> None:
-    """Raise ValueError if a text cannot name a classification task."""
-    for name in tasks:
-        if name == TRANSLATION or not is_name(name):
-            raise ValueError(
-                f"classification.{name}: '{name}' cannot name a classification task; use letters, digits and hyphens"
-            )
+def check_names(study: Study) -> None:
+    """Raise ValueError if a text cannot name a task."""
+    for name in study.tasks:
+        if not is_name(name):
+            raise ValueError(f"{study.place(name)}: '{name}' cannot name a task; use letters, digits and hyphens")
 
 
-def check_seeds_differ(study: "Study") -> None:
+def check_seeds_differ(study: Study) -> None:
     """Raise ValueError if a seed is given twice, or equals the seed of another run's models from scratch."""
     if len(set(study.seeds)) < len(study.seeds):
         raise ValueError("seeds: a seed is given twice; give each once")
@@ -93,7 +80,7 @@ def check_seeds_differ(study: "Study") -> None:
         raise ValueError(f"seeds: {both[0]} and {fresh_seed(both[0])} are 2^31 apart; choose another for one of them")
 
 
-def check_seeds(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
+def check_seeds(place: str, study: Study, task: TranslationSettings | ClassificationSettings) -> None:
     """Raise ValueError if a task has too many or too few seeds."""
     if task.released and len(study.seeds) > 1:
         raise ValueError(f"seeds: {place}.released is a single run; give one seed")
@@ -104,7 +91,7 @@ def check_seeds(place: str, study: "Study", task: TranslationSettings | Classifi
         )
 
 
-def check_gpus(study: "Study") -> None:
+def check_gpus(study: Study) -> None:
     """Raise ValueError if several GPUs are requested without CUDA."""
     if study.gpus > 1 and study.device != "cuda":
         raise ValueError(
@@ -112,7 +99,7 @@ def check_gpus(study: "Study") -> None:
         )
 
 
-def check_gpus_of_task(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
+def check_gpus_of_task(place: str, study: Study, task: TranslationSettings | ClassificationSettings) -> None:
     """Raise ValueError if the GPUs cannot share the updates of a task's trainings."""
     if task.released or study.device != "cuda":
         return
@@ -125,30 +112,28 @@ def check_gpus_of_task(place: str, study: "Study", task: TranslationSettings | C
         )
 
 
-def check_arm_of_translation(name: str, arm: Arm, task: TranslationSettings) -> None:
+def check_arm_of_translation(place: str, arm: Arm, task: TranslationSettings) -> None:
     """Raise ValueError, with the key, if an arm does not apply to the task's model."""
     heads = arm.heads or task.model.heads
-    check_heads_of_arm(f"translation.arms.{name}", heads, task.model.width)
-    check_arm(f"translation.arms.{name}", arm, task.model.model_copy(update={"heads": heads}).sites)
+    check_heads_of_arm(place, heads, task.model.width)
+    check_arm(place, arm, task.model.model_copy(update={"heads": heads}).sites)
 
 
-def check_kept_heads(task: TranslationSettings) -> None:
+def check_kept_heads(place: str, task: TranslationSettings) -> None:
     """Raise ValueError if gates are to keep more heads than exist."""
     encoder = task.model.encoder_layers * task.model.heads
     heads = {"E": encoder, "all": encoder + 2 * task.model.decoder_layers * task.model.heads}
     for scope in () if task.released else task.gates.scopes:
         if wrong := [count for count in task.gates.kept_heads if count > heads[scope]]:
-            raise ValueError(
-                f"translation.gates.kept_heads: {wrong[0]} exceeds scope {scope}; give at most {heads[scope]}"
-            )
+            raise ValueError(f"{place}.gates.kept_heads: {wrong[0]} exceeds scope {scope}; give at most {heads[scope]}")
 
 
-def check_rewinding(task: TranslationSettings) -> None:
+def check_rewinding(place: str, task: TranslationSettings) -> None:
     """Raise ValueError if models are to be rewound to the first epoch, and it is the last."""
     gates = task.gates
     if gates.from_scratch and "rewound-epoch1" in gates.from_scratch_starts and task.epochs == 1 and not task.released:
         raise ValueError(
-            "translation.gates.from_scratch_starts: rewound-epoch1 needs an epoch after the first; "
+            f"{place}.gates.from_scratch_starts: rewound-epoch1 needs an epoch after the first; "
             "make training.epochs at least 2, or leave it out"
         )
 

@@ -1,5 +1,6 @@
 """Messages on invalid configurations, a line with the key for each mistake."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,17 +11,24 @@ LONGEST_PART = 60
 LONGEST_LINE = 500
 
 
-def explain_error(error: "ErrorDetails", configuration: Any) -> str:
+def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str, str]) -> str:
     """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
 
     Pydantic's key also has the variant of a section, `corpus.files.valid`: it is left out.
+
+    Args:
+        error: The error.
+        configuration: The configuration, with its tasks in `tasks`.
+        places: The keys under which tasks were written, if others.
     """
     key, section = [], configuration
     for part in error["loc"]:
         own = section if isinstance(section, dict) else {}
-        if part in own or part not in (own.get("source"), own.get("method")):
+        if part in own or part not in (own.get("source"), own.get("method"), own.get("task")):
             key.append(str(part)[:LONGEST_PART] or '""')
             section = own.get(part)
+    if len(key) > 1 and key[0] == "tasks":
+        key[:2] = [places.get(key[1], ".".join(key[:2]))]
     value, is_own = error["input"], error["type"] == "value_error"
     found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
     return f"{'.'.join(key)}{': ' if key else ''}{error['msg'].removeprefix('Value error, ')}{found}"

@@ -1,21 +1,15 @@
 """The configuration of a whole study: defaults, validation and the names of runs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import yaml
-from pydantic import Field, PositiveInt, ValidationError
+from pydantic import Field, PositiveInt, PrivateAttr, model_validator
 
-from headroom.core.command import run, stage_parser
-from headroom.core.errors import HeadroomError
 from headroom.settings.base import SamplingSettings, Settings
-from headroom.settings.checks import OF_FINE_TUNING, OF_TRAINING, TRANSLATION, mistakes
-from headroom.settings.config_errors import explain_error, one_line
 from headroom.settings.models import Device
-from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+from headroom.settings.tasks import TaskSettings
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """The range of seeds that all libraries accept."""
@@ -64,25 +58,27 @@ class Study(Settings):
         "identical",
     )
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
-    translation: TranslationSettings | None = Field(None, description="the translation task; unset for none")
-    classification: dict[str, ClassificationSettings] = Field(
-        default_factory=dict, description="classification tasks, by name"
-    )
+    tasks: dict[str, TaskSettings] = Field(default_factory=dict, description="what models are asked on which text")
+    _places: dict[str, str] = PrivateAttr(default_factory=dict)
 
-    @property
-    def tasks(self) -> dict[str, TranslationSettings | ClassificationSettings]:
-        """The settings of every task by name, translation first."""
-        return {**({TRANSLATION: self.translation} if self.translation else {}), **self.classification}
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, given: Any) -> Any:
+        return gather_tasks(given)[0] if isinstance(given, dict) else given
+
+    def place(self, task: str) -> str:
+        """Return the key of a task in the configuration as it was written."""
+        return self._places.get(task, f"tasks.{task}")
 
     def used(self) -> str:
         """Return the configuration as JSON with defaults, restricted to the values that affect results."""
         whole = self.model_dump(mode="json", exclude={"mirror", "shards", "epochs_per_job"})
         for name, task in self.tasks.items():
-            section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
+            section = whole["tasks"][name]
             for arm in section["arms"].values():
                 if arm.get("alpha", 0) is None:  # it depends on the model
                     del arm["alpha"]
-            for unused in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
+            for unused in task.unused if task.released else ():
                 del section[unused]
         return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
@@ -100,54 +96,27 @@ class Study(Settings):
         ]
 
 
-def load_study(configuration: object, source: str = "configuration") -> Study:
-    """Validate a configuration and fill in the defaults.
+def gather_tasks(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a configuration with all tasks in `tasks`, and the keys under which they were written.
 
-    Args:
-        configuration: The sections and keys.
-        source: Where they come from, for messages.
-
-    Raises:
-        HeadroomError: `<source>: <key>: <message>` for every mistake; first those within sections, then across them.
+    A translation task may be written as `translation`, and classification tasks as `classification.<name>`.
     """
-    try:
-        study = Study.model_validate(configuration)
-        lines = list(mistakes(study))
-    except ValidationError as error:
-        # defaults that depend on an invalid value are no mistakes of their own
-        own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
-        lines = [explain_error(one, configuration) for one in own]
-    if lines:
-        raise HeadroomError("\n".join(one_line(f"{source}: {line}") for line in dict.fromkeys(lines)))
-    return study
-
-
-def read_study(path: str) -> Study:
-    """Read and validate a study's file.
-
-    Raises:
-        HeadroomError: If it is not UTF-8 or not YAML, with the line; and as in `load_study`.
-    """
-    try:
-        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")), path)
-    except OSError as error:
-        raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise HeadroomError(f"{path}, line {line}: not UTF-8; save the file in this encoding") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise HeadroomError(one_line(f"{path}, line {line}: not YAML, {error.problem}; correct the line")) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that are invalid in YAML
-        raise HeadroomError(one_line(f"{path}: not YAML, {error}; correct the file")) from None
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the name of the study that a file describes."""
-    parser = stage_parser("study", "Check a study and print its name.")
-    parser.add_argument("study", help="path of the configuration")
-    print(read_study(parser.parse_args(arguments).study).study)
-
-
-if __name__ == "__main__":
-    run(main)
+    whole = {key: value for key, value in given.items() if key not in ("translation", "classification")}
+    named: list[tuple[str, str, str, Any]] = []
+    if given.get("translation") is not None:
+        named.append(("translation", "translation", "translation", given["translation"]))
+    labelled = given.get("classification")
+    if labelled is not None and not isinstance(labelled, dict):
+        raise ValueError("classification: not a section of tasks by name")
+    named += [(name, f"classification.{name}", "classification", own) for name, own in (labelled or {}).items()]
+    written = whole.get("tasks")
+    tasks = dict(written) if isinstance(written, dict) else {}
+    places = {}
+    for name, place, kind, own in named:
+        if name in tasks:
+            raise ValueError(f"{place}: there is another task of this name; choose another")
+        tasks[name] = {"task": kind, **own} if isinstance(own, dict) else own
+        places[str(name)] = place
+    if named:
+        whole["tasks"] = tasks
+    return whole, places

@@ -1,11 +1,11 @@
 """The tasks of a study: models, training, and the settings of the experiments."""
 
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
 from headroom.experiments.ablation.settings import AblationSettings
-from headroom.experiments.attention_stats.settings import AttentionStatsSettings
+from headroom.experiments.attention_stats.settings import AttentionStatsSettings, RelevanceSettings
 from headroom.experiments.bakeoff.settings import BakeoffSettings
 from headroom.experiments.diversity.settings import DiversitySettings
 from headroom.experiments.evaluation.settings import EvaluationSettings
@@ -13,7 +13,6 @@ from headroom.experiments.gates.settings import ChosenGateSettings, ScopedGateSe
 from headroom.experiments.keep_one.settings import KeepOneSettings
 from headroom.experiments.phenomena.settings import PhenomenaSettings
 from headroom.experiments.pruning.settings import PruningSettings, ScopedPruningSettings
-from headroom.experiments.relevance.settings import RelevanceSettings
 from headroom.experiments.removal.settings import RemovalSettings
 from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.timing.settings import TimingSettings
@@ -101,6 +100,7 @@ class ExperimentsSettings(Settings):
 class TranslationSettings(ExperimentsSettings):
     """Translation with a fairseq Transformer."""
 
+    task: Literal["translation"] = Field("translation", description="what the model is asked")
     corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
     released: ReleasedModel | None = Field(
         None, description="a released model, used instead of training one; unset to train"
@@ -128,6 +128,9 @@ class TranslationSettings(ExperimentsSettings):
         description="dependency trees of the source language; required for text that is not generated, or none",
     )
 
+    unused: ClassVar = ("vocabulary", "model", "training", "update_cost")
+    """Sections that do not apply to a released model."""
+
     @property
     def epochs(self) -> int:
         """Number of checkpoints of a run: a released model has one."""
@@ -137,6 +140,7 @@ class TranslationSettings(ExperimentsSettings):
 class ClassificationSettings(ExperimentsSettings):
     """Classification with a BERT-like encoder, fine-tuned or trained from scratch."""
 
+    task: Literal["classification"] = Field("classification", description="what the model is asked")
     corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
     released: ReleasedClassifier | None = Field(
         None, description="a fine-tuned classifier, used instead of training one; unset to train"
@@ -151,7 +155,14 @@ class ClassificationSettings(ExperimentsSettings):
         description="dependency trees of the text's language; required for text that is not generated, or none",
     )
 
+    unused: ClassVar = ("encoder", "training")
+    """Sections that do not apply to a released classifier."""
+
     @property
     def epochs(self) -> int:
         """Number of checkpoints of a run: a released classifier has one."""
         return 1 if self.released else self.training.epochs
+
+
+TaskSettings = Annotated[TranslationSettings | ClassificationSettings, Field(discriminator="task")]
+"""The settings of a task of any kind."""

@@ -8,8 +8,9 @@ import yaml
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.models import PRETRAINED
+from headroom.settings.study import gather_tasks
 from headroom.study.arms import ArmDescription, describe_arm
-from headroom.study.tables import TABLES, TRANSLATION, Ground, StudyTables, TaskDescription
+from headroom.study.tables import TABLES, Ground, StudyTables, TaskDescription
 
 Arms = dict[str, Mapping[str, ArmDescription]]
 
@@ -37,7 +38,13 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
     main = mapping(section.get("pruning")).get("main")
     generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
     known = {"main": str(main)} if main else {}
-    return TaskDescription(arms=_arms_of(section), ground=_ground(section), own_trees=all(generated.values()), **known)
+    return TaskDescription(
+        kind=section.get("task", ""),
+        arms=_arms_of(section),
+        ground=_ground(section),
+        own_trees=all(generated.values()),
+        **known,
+    )
 
 
 def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
@@ -57,9 +64,8 @@ def arms_in(configuration: Any) -> Arms:
 
 def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
     """Return the section of every task."""
-    whole = mapping(configuration)
-    sections = {TRANSLATION: whole.get(TRANSLATION), **mapping(whole.get("classification"))}
-    return {task: mapping(section) for task, section in sections.items()}
+    tasks = mapping(gather_tasks(mapping(configuration))[0].get("tasks"))
+    return {task: mapping(section) for task, section in tasks.items()}
 
 
 def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:

@@ -101,12 +101,13 @@ class TaskDescription:
     main: str = MainSettings().main  # its main criterion
     ground: Ground | Literal[""] = ""  # what its results stand on; "" if that is not known
     own_trees: bool = False  # whether the trees are those of its own text
+    kind: TaskKind | Literal[""] = ""  # what the model is asked; "" if that is not known
 
 
 UNKNOWN = TaskDescription()
 
 
-TABLES = {name: table for name, table in REGISTRY.by_name.items() if "claims" not in table.writers}
+TABLES = {name: table for name, table in REGISTRY.by_name.items() if name not in ("claims", "numbers")}
 """The tables that claims are decided by, in the order in which they are documented."""
 
 
@@ -224,6 +225,15 @@ class StudyTables:
         """The task of a view that `of_task` made; the first task of a whole study, "" without any run."""
         return self.tasks[0] if self.tasks else ""
 
+    @property
+    def kind(self) -> TaskKind:
+        """The kind of the task of a view (see `task`)."""
+        return self.kind_of(self.task)
+
+    def kind_of(self, task: str) -> TaskKind:
+        """Return the kind of a task."""
+        return self.description(task).kind or kind_of(task)
+
     def of_task(self, task: str) -> "StudyTables":
         """Return the tables with the rows of one task only.
 
@@ -260,7 +270,7 @@ def task_of(run: str) -> str:
 
 
 def kind_of(task: str) -> TaskKind:
-    """Return whether a task is translation or, as every other, classification."""
+    """Return the kind of a task whose configuration is not known: results of a task of that name are translation."""
     return "translation" if task in (TRANSLATION, "") else "classification"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,16 @@ import torch
 from torch import Tensor
 
 from headroom.engines.fairseq.attention import Cache, FusedAttention
-from headroom.engines.fairseq.nats import compute_chunk
+from headroom.engines.fairseq.candidates import (
+    Candidates,
+    Marks,
+    best_pieces,
+    compute_logits,
+    forbid_pieces,
+)
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.batches import ParallelBatch
-    from headroom.engines.fairseq.candidates import Candidates
     from headroom.engines.fairseq.library import TransformerDecoder, TransformerEncoder, TransformerModel
     from headroom.settings.answers import DecodingSettings
 
@@ -27,15 +32,6 @@ _FULL = 0.8
 
 Encoded = Mapping[str, Sequence[Tensor]]
 """The output of an encoder in fairseq's form: among others `encoder_out`, one tensor (S, B, width)."""
-
-
-@dataclass(frozen=True)
-class Marks:
-    """The special pieces of decoding: begin and end marks, and pieces that are never produced."""
-
-    begin: int
-    end: int
-    forbidden: list[int]
 
 
 @dataclass(frozen=True)
@@ -90,28 +86,6 @@ def decode(decoder: TransformerDecoder, previous: Tensor, encoded: Encoded) -> l
     for layer in decoder.layers:
         states.append(layer(states[-1], source, padding, self_attn_mask=future)[0])
     return states
-
-
-def compute_features(decoder: TransformerDecoder, states: Tensor) -> Tensor:
-    """Return the input of the output projection for states after the last layer, (..., width) each."""
-    states = states if decoder.layer_norm is None else decoder.layer_norm(states)
-    return states if decoder.project_out_dim is None else decoder.project_out_dim(states)
-
-
-def compute_logits(decoder: TransformerDecoder, states: Tensor) -> Tensor:
-    """Return the logits (..., V) of states after the last layer (..., width)."""
-    logits: Tensor = decoder.output_layer(compute_features(decoder, states))
-    return logits
-
-
-def by_chunks(decoder: TransformerDecoder, states: Tensor, reduce: Callable[[Tensor, slice], Tensor]) -> Tensor:
-    """Return what `reduce` makes of the logits (n, V) of each chunk of states (N, width), joined: (N, ...).
-
-    `reduce` also gets the chunk's place. On a CPU the logits of a chunk stay in its cache.
-    """
-    size = compute_chunk(states)
-    chunks = [slice(start, start + size) for start in range(0, max(len(states), 1), size)]
-    return torch.cat([reduce(compute_logits(decoder, states[chunk]), chunk) for chunk in chunks])
 
 
 @torch.inference_mode()
@@ -209,18 +183,6 @@ def verify_guess(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
     places = torch.arange(guess.shape[1], device=guess.device)
     lengths = (guess == marks.end).int().argmax(1)  # without the end mark
     return (places <= lengths[:, None]) & (places < limits[:, None])
-
-
-def best_pieces(decoder: TransformerDecoder, states: Tensor, place: Tensor, marks: Marks) -> Tensor:
-    """Return the best pieces (N,) after states (N, width) at some places in their translations (N,)."""
-    return by_chunks(decoder, states, lambda logits, chunk: forbid_pieces(logits, place[chunk], marks).argmax(-1))
-
-
-def forbid_pieces(logits: Tensor, place: Tensor, marks: Marks) -> Tensor:
-    """Exclude, in place, forbidden pieces, and the end mark where no piece precedes: logits (B, V), place (B,)."""
-    logits[:, marks.forbidden] = -torch.inf
-    logits[:, marks.end].masked_fill_(place == 0, -torch.inf)  # as with fairseq, no translation is empty
-    return logits
 
 
 def pieces_until_end(row: list[int], end: int) -> list[int]:

@@ -24,7 +24,7 @@ from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import ParallelBatch
-from headroom.engines.fairseq.candidates import Candidates
+from headroom.engines.fairseq.candidates import Candidates, Marks, compute_features
 from headroom.engines.fairseq.changes import (
     Rows,
     after,
@@ -37,9 +37,7 @@ from headroom.engines.fairseq.changes import (
 from headroom.engines.fairseq.decoding import (
     ROWS,
     Encoded,
-    Marks,
     Prefixes,
-    compute_features,
     compute_limits,
     decode,
     encode,

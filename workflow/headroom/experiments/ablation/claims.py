@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import numpy
 import pandas
 
-from headroom.claims.evidence import by_run, each_run, safe, task_kind
+from headroom.claims.evidence import by_run, counts_labels, each_run, safe
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
-from headroom.study.tables import StudyTables, kind_of
+from headroom.study.tables import StudyTables
 
 SCREENING = 0.01
 """The paper's level, uncorrected."""
@@ -78,11 +78,11 @@ def most_unchanged(
         return None
     share = unchanged_share(main, level=level, margin=margin)
     numbers = [Number("unchanged", share, "share", asked=above(most), limits=(0.0, 1.0))]
-    if task_kind(rows) == "translation":
+    if counts_labels(main):
+        numbers += by_other_tests(right_or_wrong(rows), screening)
+    else:
         uncorrected = Estimate(float(numpy.mean(main["p"] < screening)))
         numbers.append(Number("uncorrected", uncorrected, "share", limits=(0.0, 1.0)))
-    else:
-        numbers += by_other_tests(right_or_wrong(rows), screening)
     return Reading(tuple(numbers))
 
 
@@ -192,7 +192,7 @@ def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
 def changed_by_test(tables: StudyTables, *, screening: float) -> Iterator[Reading]:
     """Yield how many heads each test calls changed in the first run of a classifier."""
     runs = [right_or_wrong(rows) for rows in by_run(tables.ablation, tables)]
-    if kind_of(tables.task) != "classification" or not runs or runs[0].empty:
+    if tables.kind != "classification" or not runs or runs[0].empty:
         return
     first = runs[0]
     called = {

@@ -47,7 +47,7 @@ from headroom.study.selection import (
     parse_heads,
     rows_where,
 )
-from headroom.study.tables import StudyTables, kind_of
+from headroom.study.tables import StudyTables, TaskKind
 
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
@@ -123,11 +123,12 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
 
 def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
-    frame = pandas.concat(part for task, rows in main.items() for part in (_ours(rows), _paper(task)))
+    paper = [_paper(task, study.kind_of(task)) for task in main]
+    frame = pandas.concat(part for rows, theirs in zip(main.values(), paper) for part in (_ours(rows), theirs))
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(task))
+        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(study.kind_of(task)))
         name = f"ablation-spread-{task}"
         return panels.dots(own, LOOKS, name, across, row="kind", hue="by", rows=rows, reference=0.0, limits=limits)
 
@@ -141,11 +142,11 @@ def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:
     return in_percent(rows)[["task", "run", "kind", "layer", "head", "delta"]].assign(by="here", single=True)
 
 
-def _paper(task: str) -> pandas.DataFrame:
-    size = 100 / paper_scale(kind_of(task))
+def _paper(task: str, task_kind: TaskKind) -> pandas.DataFrame:
+    size = 100 / paper_scale(task_kind)
     rows = [
         {"kind": kind, "delta": size * mean, "low": size * (mean - deviation), "high": size * (mean + deviation)}
-        for kind, (mean, deviation, _) in PUBLISHED["ablation"][kind_of(task)].items()
+        for kind, (mean, deviation, _) in PUBLISHED["ablation"][task_kind].items()
     ]
     return pandas.DataFrame(rows).assign(task=task, by="paper", single=False)
 
@@ -167,7 +168,7 @@ def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold 
         names = {f"delta_{side}": f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
         long = pairs.melt("name", list(names), var_name="on", value_name="delta").assign(by="heads")
         long["on"] = pandas.Categorical(long["on"].map(names), list(names.values()), ordered=True)
-        name, axes = f"retested-{task}", (("on", ""), ("delta", percent_label(task)))
+        name, axes = f"retested-{task}", (("on", ""), ("delta", percent_label(study.kind_of(task))))
         return panels.lines(long, looks, name, *axes, hue="by", units="name", reference=0.0, limits=limits)
 
     key = (panels.key(HERE, "mean of these heads"),)
@@ -221,7 +222,7 @@ def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     limits = curve_limits(frame)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", choose_words(task).kept)
+        axes = panels.REMOVED, ("kept", choose_words(study.kind_of(task)).kept)
         return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
 
     key = (*panels.keys(REPLACED, frame["replacement"]), panels.full_key())
@@ -251,7 +252,7 @@ def _counts(view: StudyTables) -> list[pandas.DataFrame]:
     chosen = chosen_heads(kept, "choose")
     sites = right_or_wrong(kept).merge(chosen[HEAD], on=HEAD) if len(chosen) else heads.head(0)
     if len(sites):
-        what = f"all heads of a {choose_words(view.task).site} but one ({len(sites)})"
+        what = f"all heads of a {choose_words(view.kind).site} but one ({len(sites)})"
         made.append(_count_changed(sites, view.task, what, part=True))
     return made
 

@@ -16,7 +16,6 @@ from headroom.core.table import Table
 
 ABLATION = Table(
     path="ablation/{run}.csv",
-    writers=("ablation",),
     key=(*HEAD_OF_RUN, "set", "metric"),
     columns=(*RUN, *HEAD, *COMPARISON, SIGNATURE),
     about="The effect of removing a single head, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
@@ -24,8 +23,6 @@ ABLATION = Table(
 
 ABLATION_REPLACED = Table(
     path="ablation_replaced/{run}.{replacement}.csv",
-    writers=("ablation",),
-    runs="",
     key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
     columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, SIGNATURE),
     about="As [ablation](#ablation), with another replacement of the removed head's z than zero: a file per run and"
@@ -34,8 +31,6 @@ ABLATION_REPLACED = Table(
 
 ABLATION_HALVES = Table(
     path="ablation_halves/{run}.csv",
-    writers=("ablation",),
-    runs="",
     key=ON_HALVES,
     columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), HALF, VALUE, SIGNATURE),
     about="The loss in the main metric from removing a single head (positive is worse) on the two halves of the set"

@@ -11,7 +11,7 @@ from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import HERE, LOOKS, PUBLISHED, Parts, Views, build_panels, lead, percent_label, section_of
 from headroom.study.frames import pair_effects
 from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
-from headroom.study.tables import StudyTables, TaskKind, kind_of
+from headroom.study.tables import StudyTables, TaskKind
 
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
 NAMED = 2
@@ -38,7 +38,7 @@ def agreements(view: StudyTables) -> pandas.DataFrame:
     rows = last_epochs(view.agreement)
     rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)
     sets = rows[["set_a", "set_b"]]
-    known, numbers = paper_values(kind_of(view.task)), rows["k"].fillna(rows["dropped"])
+    known, numbers = paper_values(view.kind), rows["k"].fillna(rows["dropped"])
     theirs = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
     rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1), paper=theirs)
     return rows.assign(paper=rows["paper"].where(rows["first"] & rows["kind"].eq("all"), MISSING))
@@ -57,7 +57,7 @@ def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     """Return the effects of all heads on both sets."""
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        across, up = (percent_label(task, own[name].iloc[0]) for name in ("set_a", "set_b"))
+        across, up = (percent_label(study.kind_of(task), own[name].iloc[0]) for name in ("set_a", "set_b"))
         axes = ("first", across), ("second", up.removeprefix("change "))
         return panels.scatter(own, f"agreement-{task}", *axes, named=parse_heads(own.sort_values("first").head(NAMED)))
 
@@ -67,7 +67,7 @@ def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
 
 def _draw_dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     """Return both correlations against the number of heads left out, and the paper's."""
-    frame = pandas.concat(_correlations(own) for _, own in rows.groupby("task", sort=False))
+    frame = pandas.concat(_correlations(own, study) for _, own in rows.groupby("task", sort=False))
     looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
     axes = ("dropped", "heads left out"), ("value", "correlation")
     limits = min(0.0, frame["low"].min()), 1.02
@@ -79,11 +79,12 @@ def _draw_dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     return Figure("agreement_dropped", build_panels(study, frame, draw), *texts("agreement", "dropped"), key, frame)
 
 
-def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
+def _correlations(rows: pandas.DataFrame, study: StudyTables) -> pandas.DataFrame:
     """Return both correlations of the first pair of sets over all heads, and Pearson's of the paper."""
     ours = rows[rows["first"] & rows["kind"].eq("all") & rows["statistic"].ne("overlap")]
     task = rows["task"].iloc[0]
-    known = [(number, text) for (name, number), text in paper_values(kind_of(task)).items() if name == "pearson"]
+    values = paper_values(study.kind_of(task))
+    known = [(number, text) for (name, number), text in values.items() if name == "pearson"]
     paper = {"dropped": [int(number) for number, _ in known], "value": [float(text.split()[0]) for _, text in known]}
     return pandas.concat([ours, pandas.DataFrame(paper).assign(task=task, run="paper", statistic="paper")])
 

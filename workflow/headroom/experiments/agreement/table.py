@@ -5,7 +5,6 @@ from headroom.core.table import Column, Table
 
 AGREEMENT = Table(
     path="agreement/{run}.csv",
-    writers=("agreement",),
     key=("run", "epoch", "kind", "set_a", "set_b", "metric", "statistic", "dropped", "k"),
     columns=(
         *RUN,

@@ -54,7 +54,7 @@ def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
     for view in views:
         for one in chosen_alphas(view):
             gain = measure_gain(view, one.pair)
-            found = in_words(all_claims()["R2"], gain, view.task) if gain else ""
+            found = in_words(all_claims()["R2"], gain, view.task, view.kind) if gain else ""
             arm = one.pair.arm.name
             yield words("arms", "weight", values=one.values, alpha=one.alpha, arm=arm, gain=found)
 

@@ -148,7 +148,7 @@ def _pruning(comparison: Comparison) -> Fold | None:
     frame["arm"] = frame["run"].map(arm_of)
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", choose_words(view.task).kept.replace("full model", "own full model"))
+        axes = panels.REMOVED, ("kept", choose_words(view.kind).kept.replace("full model", "own full model"))
         name, looks = f"arm-pruning-{view.task}", comparison.lines(view)
         return panels.lines(own, looks, name, *axes, hue="arm", limits=panels.find_shared_limits(frame, "kept"))
 

@@ -5,8 +5,6 @@ from headroom.core.table import Column, Table
 
 ARMS = Table(
     path="arms.csv",
-    writers=("arms",),
-    runs="",
     key=("task", "statistic", "set", "metric", "arm", "baseline"),
     columns=(
         STUDY,
@@ -57,8 +55,6 @@ over sites |
 
 OVERLAP = Table(
     path="overlap.csv",
-    writers=("overlap",),
-    runs="",
     key=("task", "criterion", "share", "run", "other"),
     columns=(
         STUDY,

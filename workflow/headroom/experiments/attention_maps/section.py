@@ -28,7 +28,7 @@ def pages(tables: StudyTables, *, several: bool) -> list[Drawing]:
     for one in tables.maps:
         if one.run == run:
             group = ", ".join([heading(tables.task)] * several + [str(one.head), _points_to(one)])
-            title = f"{group}, {choose_words(tables.task).example} {one.sentence}"
+            title = f"{group}, {choose_words(tables.kind).example} {one.sentence}"
             made.append(Drawing(group, str(one.sentence), title, draw_map(one)))
     return made
 

@@ -10,7 +10,6 @@ import pandas
 from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.verdict import Condition, Number, Reading, above, below, exactly
 from headroom.core.statistics import Estimate, estimate_share, jackknife
-from headroom.experiments.relevance.claims import over_uniform
 from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, select_held
 from headroom.study.selection import last_epochs, main_metric, rows_where
 from headroom.study.tables import StudyTables, task_of
@@ -218,3 +217,35 @@ def reads_trees(tables: StudyTables, run: str, *, share: float) -> str:
         return "its score there was not measured"
     found = float(scores[news[0]] / scores["test"])
     return "" if found >= share else f"it scores {100 * found:.0f} % of it there"
+
+
+@each_run("relevance")
+def few_lead(rows: pandas.DataFrame, *, leads: float, most: float) -> Reading | None:
+    """Decide whether relevance ranks a few heads of most encoder sites well above the rest."""
+    shares = rows_where(over_uniform(rows), kind="E")
+    if shares.empty:
+        return None
+    sites = Number("sites", leading_sites(shares, leads), "share", asked=above(most), limits=(0.0, 1.0))
+    return Reading((sites, Number("best", Estimate(float(shares["value"].max())))))
+
+
+def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one run's relevance of every head over all sentences, `value`, `low` and `high` in even shares."""
+    rows = rows_where(last_epochs(rows), measure="relevance", half="all")
+    heads = rows.groupby(["kind", "layer"])["value"].transform("size")
+    return rows.assign(**{name: rows[name] * heads for name in ("value", "low", "high")})
+
+
+def leading_sites(rows: pandas.DataFrame, leads: float) -> Estimate:
+    """Return the share of sites in which a head stands out, with the shares in which one surely and possibly does."""
+    best = rows.groupby(["kind", "layer"])[["value", "low", "high"]].max()
+    return Estimate(*(float((best[name] > leads).mean()) for name in ("value", "low", "high")))
+
+
+def relevance_conserved(tables: StudyTables, run: str, *, most: float) -> str:
+    """Look whether relevances add up to the logit, to within the share `most`."""
+    rows = rows_where(last_epochs(rows_where(tables.relevance, run=run)), measure="conservation-error")
+    error = float(rows["value"].max())
+    if error != error:
+        return "that was not measured"
+    return "" if error <= most else f"they miss it by up to {100 * error:.2g} %"

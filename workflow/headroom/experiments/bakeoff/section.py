@@ -140,7 +140,14 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     if not found:
         return []
     rows = pandas.concat(found, ignore_index=True)
-    panels_by_task = build_panels(study, rows, _before_and_after)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        axes = ("updates", "further updates"), ("kept", choose_words(study.kind_of(task)).kept)
+        points = own.drop(columns=["low", "high"])  # intervals of the change, which the table has
+        name = f"bakeoff_retraining-{task}"
+        return panels.lines(points, LAYOUTS, name, *axes, hue="layout", units="model", reference=100.0)
+
+    panels_by_task = build_panels(study, rows, draw)
     key = panels.keys(LAYOUTS)[::-1]
     figure = Figure("bakeoff_retraining", panels_by_task, *texts("bakeoff", "retraining"), key, rows)
     keys = ["task", "run", "layout", "draw"]
@@ -151,13 +158,6 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     headings = {"before (%)": "kept before (%)", "after (%)": "and after (%)", "delta": "change of the score"}
     table = Table("retrained", wide, columns, headings, words("bakeoff", "retraining_table"))
     return [Fold("Layouts trained further", figure, tables=(table,))]
-
-
-def _before_and_after(task: str, rows: pandas.DataFrame) -> Markup:
-    axes = ("updates", "further updates"), ("kept", choose_words(task).kept)
-    points = rows.drop(columns=["low", "high"])  # intervals of the change, which the table has
-    name = f"bakeoff_retraining-{task}"
-    return panels.lines(points, LAYOUTS, name, *axes, hue="layout", units="model", reference=100.0)
 
 
 def _source(order: str) -> str:

@@ -24,8 +24,6 @@ _CRITERION = CRITERION.means("the criterion; `docs/criteria.md` has a line on ea
 
 BAKEOFF_SCORES = Table(
     path="bakeoff_scores/{run}.{family}.csv",
-    writers=("bakeoff_scores", "score"),
-    runs="",
     key=("run", "epoch", "kind", "layer", "head", "criterion", "half"),
     columns=(
         *RUN,
@@ -40,8 +38,6 @@ BAKEOFF_SCORES = Table(
 
 BAKEOFF_COSTS = Table(
     path="bakeoff_costs/{run}.{family}.csv",
-    writers=("bakeoff_scores", "score"),
-    runs="",
     key=("run", "epoch", "criterion"),
     columns=(
         *RUN,
@@ -66,8 +62,6 @@ REPAIR = Column(
 
 BAKEOFF_CURVES = Table(
     path="bakeoff_curves/{run}.{order}.csv",
-    writers=("bakeoff_curves",),
-    runs="",
     resampled=True,
     key=(*POINT, "repair"),
     columns=(*CURVE[:-1], REPAIR, SIGNATURE),
@@ -80,8 +74,6 @@ are scored on the first examples of `choose` (`bakeoff.examples`), and repairs a
 
 BAKEOFF = Table(
     path="bakeoff/{task}.csv",
-    writers=("bakeoff",),
-    runs="",
     key=("task", "run", "order", "ranking", "repair", "statistic", "set", "metric"),
     columns=(
         STUDY,
@@ -119,8 +111,6 @@ Intervals: of one run over sentences, of all runs over runs and sentences; `corr
 
 BAKEOFF_RETRAINING = Table(
     path="bakeoff_retraining/{run}.csv",
-    writers=("bakeoff_retraining",),
-    runs="",
     resampled=True,
     key=("run", "epoch", "layout", "draw", "updates", "set", "metric"),
     columns=(

@@ -5,8 +5,6 @@ from headroom.core.table import Column, Table
 
 EVALUATION = Table(
     path="evaluation/{run}.csv",
-    writers=("evaluation",),
-    runs="all",
     key=("run", "epoch", "set", "metric"),
     columns=(
         *RUN,

@@ -21,8 +21,6 @@ _WAY = (
 
 GATES = Table(
     path="gates/{run}.{way}.csv",
-    writers=("gates",),
-    runs="",
     key=("run", "epoch", "method", "scope", "setting", "kind", "layer", "head"),
     columns=(
         *RUN,
@@ -44,8 +42,6 @@ GATES = Table(
 
 PRUNED_MODELS = Table(
     path="pruned_models/{run}.{way}.csv",
-    writers=("gates", "from_scratch"),
-    runs="",
     resampled=True,
     key=("run", "epoch", "method", "scope", "setting", "draw", "start", "gates", "set", "metric"),
     columns=(

@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.claims.evidence import each_run, estimate_in, task_kind
+from headroom.claims.evidence import counts_labels, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate, holm
 from headroom.experiments.ablation.claims import HEADS, bound_share, by_other_tests, right_or_wrong
@@ -32,7 +32,7 @@ def _enough(
         return None
     share = enough_share(chosen, level=level, margin=margin)
     numbers = [Number("enough", share, "share", asked=above(asked), limits=(0.0, 1.0))]
-    if task_kind(rows) == "classification":
+    if counts_labels(rows):
         counted = right_or_wrong(rows).merge(chosen[HEADS], on=HEADS)
         numbers += by_other_tests(counted, screening, part=True, worse=True)
     return Reading(tuple(numbers))

@@ -27,7 +27,7 @@ from headroom.figures.views import (
 )
 from headroom.study.frames import in_percent
 from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
-from headroom.study.tables import StudyTables, kind_of
+from headroom.study.tables import StudyTables, TaskKind
 
 OTHER = "choose"
 
@@ -66,11 +66,11 @@ def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
 
 
 def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
-    frame = pandas.concat(_beside_paper(rows, task) for task, rows in main.items())
+    frame = pandas.concat(_beside_paper(rows, task, study.kind_of(task)) for task, rows in main.items())
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        name, across = f"keep-one-{task}", ("delta", percent_label(task, main[task]["set"].iloc[0]))
+        name, across = f"keep-one-{task}", ("delta", percent_label(study.kind_of(task), main[task]["set"].iloc[0]))
         marks = {"row": "site", "hue": "by", "hollow": "hollow"}
         return panels.dots(own, LOOKS, name, across, **marks, reference=0.0, limits=limits)
 
@@ -82,15 +82,15 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one"), key, frame)
 
 
-def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
+def _beside_paper(rows: pandas.DataFrame, task: str, task_kind: TaskKind) -> pandas.DataFrame:
     """Return the sites of one run in % of the score, and the paper's of the same kinds of attention."""
     shown = ["task", "run", "kind", "layer", "site", "head", "set", "delta", "low", "high"]
     ours = in_percent(rows)[shown].assign(by="here", hollow=~(rows["p_holm"] < LEVEL))
-    size = 100 / paper_scale(kind_of(task))
+    size = 100 / paper_scale(task_kind)
     theirs = [
         (kind, layer, size * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
         for kind in set(rows["kind"])
-        for layer, text in enumerate(PUBLISHED["keep_one_other"][kind_of(task)].get(kind, ()), start=1)
+        for layer, text in enumerate(PUBLISHED["keep_one_other"][task_kind].get(kind, ()), start=1)
     ]
     paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
     paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))
@@ -101,7 +101,8 @@ def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
 
 def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:
     """Return the best heads of all sites and runs, and the paper's changes of the same sites."""
-    theirs = [values[kind_of(task)].get(kind, ()) for task, kind in rows[["task", "kind"]].itertuples(index=False)]
+    named = rows[["task", "kind"]].itertuples(index=False)
+    theirs = [values[study.kind_of(task)].get(kind, ()) for task, kind in named]
     written = [
         own[layer - 1] if layer <= len(own) else MISSING for own, layer in zip(theirs, rows["layer"], strict=True)
     ]

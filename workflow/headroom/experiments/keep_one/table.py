@@ -13,7 +13,6 @@ _CHOSEN_ON = Column(
 
 KEEP_ONE = Table(
     path="keep_one/{run}.csv",
-    writers=("keep_one",),
     key=(*HEAD_OF_RUN, "set", "metric"),
     columns=(*RUN, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
     about="The effect of removing all heads of a site except one (Michel et al. 2019, Tables 2, 3, 5 and 6). The "
@@ -23,8 +22,6 @@ KEEP_ONE = Table(
 
 KEEP_ONE_REPLACED = Table(
     path="keep_one_replaced/{run}.{replacement}.csv",
-    writers=("keep_one",),
-    runs="",
     key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
     columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
     about="As [keep_one](#keep_one), with another replacement of the z of the other heads than zero: a file per run and"

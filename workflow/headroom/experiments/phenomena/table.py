@@ -5,7 +5,6 @@ from headroom.core.table import Column, Table
 
 PHENOMENA = Table(
     path="phenomena/{run}.csv",
-    writers=("phenomena",),
     key=("run", "epoch", "set", "phenomenon", "group"),
     columns=(
         *RUN,
@@ -32,7 +31,6 @@ PHENOMENA = Table(
         Column("count", "integer", "cases: words of references that test the phenomenon"),
         SIGNATURE,
     ),
-    runs="",
     about="""
 Accuracy per phenomenon of the generated language, of all seeds of the first arm: does removing the heads that find a
 relation hurt what depends on it, more than removing as many others? A case is a word of a reference with wrong forms of

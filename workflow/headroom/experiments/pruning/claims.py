@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from headroom.claims.evidence import (
     Curve,
+    counts_labels,
     curve_by,
     each_order,
     each_run,
@@ -17,7 +18,6 @@ from headroom.claims.evidence import (
     main_curve,
     number,
     orders_in,
-    task_kind,
 )
 from headroom.claims.verdict import HOLDS, Number, Reading, above, below, pool, together
 from headroom.core.curves import removable, removable_share
@@ -68,7 +68,7 @@ def other_tasks(rows: pandas.DataFrame, order: Order, *, asked: float, kept: flo
     curve = curve_by(rows, order)
     if curve is None:
         return None
-    if task_kind(rows) != "translation":
+    if counts_labels(rows):
         return _prunable(curve, asked, margin)
     point = curve.at(asked)
     return None if point is None else Reading((number("kept", point, asked=above(kept), removed=asked),))

@@ -13,7 +13,7 @@ from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Table
 from headroom.figures.views import Parts, Views, label, section_of
 from headroom.study.selection import rows_where
-from headroom.study.tables import StudyTables, arm_of, kind_of
+from headroom.study.tables import StudyTables, arm_of
 
 _FURTHER = [(dash, marker) for marker in "s^Dvx" for dash in ("dashed", "dashdot", "dotted")]
 """The looks of further orders."""
@@ -30,32 +30,33 @@ _ANY_KIND = curves.looks(palette.SOFT)
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about removing more and more heads."""
     rows = pandas.concat([curves.of_task(view) for view in views.values()], ignore_index=True)
-    alone = (kinds(rows), layers(rows, study))
+    alone = (kinds(rows, study), layers(rows, study))
     together = rows_where(rows, scope="all")
     figure, folds = None, list[Fold | None]()
     if len(together):
         colour = arm_colour(arm_of(together["run"].iloc[0]), study.arm_names)
-        figure = _figure(together, colour)
-        folds = [_steps(together), _orders(together, colour, study)]
+        figure = _figure(together, colour, study)
+        folds = [_steps(together, study), _orders(together, colour, study)]
     return Parts(figure, [*folds, *alone])
 
 
-def _figure(rows: pandas.DataFrame, colour: Colour) -> Figure:
-    frame = pandas.concat([rows, *(curves.paper_rows(task) for task in rows["task"].unique())])
+def _figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Figure:
+    paper = (curves.paper_rows(task, study.kind_of(task)) for task in rows["task"].unique())
+    frame = pandas.concat([rows, *paper])
     looks, limits, drawn = curves.looks(colour), curves.limits(frame), []
     for task, own in frame.groupby("task", sort=False):
-        panel = curves.panel(own, looks, f"curves-{task}", limits)
-        title = f"{heading(str(task))} (paper: {curves.drawn_data(str(task))})"
+        panel = curves.panel(own, looks, f"curves-{task}", study.kind_of(str(task)), limits)
+        title = f"{heading(str(task))} (paper: {curves.drawn_data(str(task), study.kind_of(str(task)))})"
         drawn.append(Panel(panel, title, task=str(task)))
     return Figure("curves", tuple(drawn), *texts("pruning"), curves.keys(looks, frame), frame)
 
 
-def _steps(rows: pandas.DataFrame) -> Fold:
+def _steps(rows: pandas.DataFrame, study: StudyTables) -> Fold:
     """Return every step of every order with the paper's curves, a table per task."""
     made = []
     for task, own in rows.groupby("task", sort=False):
         wide = curves.by_step(own)
-        paper = curves.paper_curves(str(task))
+        paper = curves.paper_curves(str(task), study.kind_of(str(task)))
         theirs = {
             f"{line} ({data})": curves.at_tenths(kept, list(wide["share"])) for (line, data), kept in paper.items()
         }
@@ -81,7 +82,7 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
         for task, own in rows[rows["line"].isin([*lines, MAIN, RANDOM])].groupby("task", sort=False):
             if set(lines) & set(own["line"]):
                 bare = own.assign(low=own["low"].where(own["line"] == MAIN))
-                panel = curves.panel(bare, looks, f"{what}-{task}", limits)
+                panel = curves.panel(bare, looks, f"{what}-{task}", study.kind_of(str(task)), limits)
                 drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
     if not drawn:
         return None
@@ -89,16 +90,16 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
     return Fold("other criteria and controls", figure)
 
 
-def kinds(rows: pandas.DataFrame) -> Fold | None:
+def kinds(rows: pandas.DataFrame, study: StudyTables) -> Fold | None:
     """Return translation's curves of each kind of attention alone with the paper's; None if there are none."""
-    own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(kind_of) == "translation")]
+    own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(study.kind_of) == "translation")]
     if own.empty:
         return None
     drawn, made, limits = [], [], curves.limits(own)
     frame = pandas.concat([own, *(curves.paper_kind_rows(kind) for kind in own["scope"].unique())])
     for kind in (kind for kind in KINDS if kind in set(own["scope"])):
         shown, looks = rows_where(frame, scope=kind), curves.looks(palette.KIND_COLOURS[kind])
-        panel = curves.panel(shown, looks, f"curves-{kind}", limits)
+        panel = curves.panel(shown, looks, f"curves-{kind}", "translation", limits)
         drawn.append(Panel(panel, f"{kind} {palette.KIND_NAMES[kind]}", task=shown["task"].iloc[0]))
         wide = curves.by_step(rows_where(own, scope=kind, line=MAIN)).rename(columns={MAIN: "kept"})
         theirs = curves.paper_kind_rows(kind)["kept"]

@@ -46,8 +46,6 @@ POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "hea
 
 PRUNING = Table(
     path="pruning/{run}.{scope}.csv",
-    writers=("pruning",),
-    runs="",
     resampled=True,
     key=POINT,
     columns=CURVE,
@@ -61,8 +59,6 @@ with the main metric of every row on the resamples of the examples, for paired c
 
 PRUNING_REPLACED = Table(
     path="pruning_replaced/{run}.{scope}.{replacement}.csv",
-    writers=("pruning",),
-    runs="",
     resampled=True,
     key=(*POINT, "replacement"),
     columns=(*RUN, REPLACEMENT, *CURVE[len(RUN) :]),
@@ -75,8 +71,6 @@ replacement.
 
 PRUNING_EPOCHS = Table(
     path="pruning_epochs/{run}.csv",
-    writers=("pruning",),
-    runs="all",
     resampled=True,
     key=POINT,
     columns=CURVE,

@@ -5,7 +5,6 @@ from headroom.core.table import Column, Table
 
 RANK_CORRELATION = Table(
     path="rank_correlation/{run}.csv",
-    writers=("rank_correlation",),
     key=("run", "epoch", "scope", "first", "second", "statistic"),
     columns=(
         *RUN,

@@ -12,7 +12,7 @@ from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
 from headroom.study.frames import tabulate_checks
 from headroom.study.selection import main_run, rows_where
-from headroom.study.tables import StudyTables, arm_of, kind_of
+from headroom.study.tables import StudyTables, TaskKind, arm_of
 
 ATTENTION = "attention / model"
 HERE, PAPER = "here", "paper"
@@ -42,7 +42,8 @@ def _sites(view: StudyTables) -> pandas.DataFrame:
 
 
 def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTables) -> Figure:
-    rows = pandas.concat(_shares(str(task), own, sites) for task, own in sliced.groupby("task", sort=False))
+    by_task = [(str(task), own) for task, own in sliced.groupby("task", sort=False)]
+    rows = pandas.concat(_shares(task, own, sites, study.kind_of(task)) for task, own in by_task)
     colour = palette.arm_colour(arm_of(sliced["run"].iloc[0]), study.arm_names)
     looks = {HERE: Look(colour, "", "o"), PAPER: Look(palette.INK, "", "D")}
     across, limits = ("value", "parameters (%)"), (0.0, 1.08 * rows["value"].max())
@@ -53,7 +54,7 @@ def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTable
     return Figure("removal", build_panels(study, rows, draw), *texts("removal"), panels.keys(looks, line=False), rows)
 
 
-def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:
+def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame, task_kind: TaskKind) -> pandas.DataFrame:
     """Return shares of parameters (%) of one task, ours and the paper's."""
     found = []
     own = rows_where(sites, task=task) if len(sites) else sites
@@ -63,5 +64,5 @@ def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pan
         found.append((f"{plural(int(row['heads_removed']), 'head')} / model", HERE, 100 * row["saved"]))
     for kind, part in own.groupby("kind", sort=False) if len(own) else ():
         name = f"a head / site ({kind})"
-        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, PUBLISHED["head_share"][kind_of(task)])]
+        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, PUBLISHED["head_share"][task_kind])]
     return pandas.DataFrame(found, columns=["share", "source", "value"]).assign(task=task)

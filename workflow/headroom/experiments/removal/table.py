@@ -1,11 +1,10 @@
 """The tables of this experiment."""
 
-from headroom.core.columns import HEADS_REMOVED, REMOVED, RUN, SIGNATURE, VALUE
+from headroom.core.columns import HEADS_REMOVED, KIND, LAYER, REMOVED, RUN, SIGNATURE, VALUE
 from headroom.core.table import Column, Table
 
 REMOVAL = Table(
     path="removal/{run}.csv",
-    writers=("removal",),
     key=("run", "epoch", "removed", "check"),
     columns=(
         *RUN,
@@ -25,4 +24,25 @@ REMOVAL = Table(
     ),
     about="Heads sliced out of a checkpoint, which is saved, loaded again and compared with the masked model, both with"
     " the configured repair (`removal.repair`).",
+)
+
+PARAMETERS = Table(
+    path="parameters/{run}.csv",
+    key=("run", "epoch", "kind", "layer"),
+    columns=(
+        *RUN,
+        KIND,
+        LAYER,
+        Column("heads", "integer", "heads of the site"),
+        Column(
+            "head_parameters",
+            "integer",
+            "removed with one head: its rows of the query, key and value projections with their biases, its"
+            " columns of the output projection",
+        ),
+        Column("attention_parameters", "integer", "of the four projections of the site"),
+        Column("model_parameters", "integer", "of the whole model; shared ones are counted once"),
+        SIGNATURE,
+    ),
+    about="Numbers of parameters of a head, of its attention site and of the whole model, one row per site.",
 )

@@ -11,8 +11,7 @@ from headroom.claims.entries import threshold
 from headroom.core.formatting import MISSING, number
 from headroom.core.heads import Head
 from headroom.experiments.attention_maps import section as attention_map
-from headroom.experiments.attention_stats.claims import rare_heads
-from headroom.experiments.relevance.claims import over_uniform
+from headroom.experiments.attention_stats.claims import over_uniform, rare_heads
 from headroom.experiments.roles.claims import (
     HEAD,
     ROLES,

@@ -6,8 +6,6 @@ from headroom.experiments.attention_stats.table import BASELINE, BEYOND, MODEL, 
 
 ROLES = Table(
     path="roles/{run}.csv",
-    writers=("roles",),
-    runs="transformers",
     key=("run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target"),
     columns=(
         *RUN,

@@ -30,7 +30,7 @@ from headroom.study.selection import (
     read_signed,
     rows_where,
 )
-from headroom.study.tables import StudyTables, kind_of
+from headroom.study.tables import StudyTables
 
 KEY = (Key(mark_sample("square"), "the larger the square, the higher the score"),)
 
@@ -100,8 +100,9 @@ def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
 
 def _method(views: Mapping[str, StudyTables]) -> str:
     on = dict.fromkeys(
-        (plural(amount, choose_words(task).example), text)
+        (plural(amount, choose_words(view.kind).example), text)
         for task, view in views.items()
         if (amount := examples_in(view.scores)) and (text := read_signed(view.scores, "set"))
     )
-    return words("scores", "method", on=list(on), classifies=any(kind_of(task) == "classification" for task in views))
+    classifies = any(view.kind == "classification" for view in views.values())
+    return words("scores", "method", on=list(on), classifies=classifies)

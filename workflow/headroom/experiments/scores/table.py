@@ -5,8 +5,6 @@ from headroom.core.table import Table
 
 SCORES = Table(
     path="scores/{run}.csv",
-    writers=("scores",),
-    runs="all",
     key=(*HEAD_OF_RUN, "criterion", "normalised"),
     columns=(*RUN, *HEAD, CRITERION, NORMALISED, VALUE, SIGNATURE),
     about="""
@@ -26,8 +24,6 @@ sentences |
 
 SCORES_HALVES = Table(
     path="scores_halves/{run}.csv",
-    writers=("scores",),
-    runs="",
     key=ON_HALVES,
     columns=(*RUN, *HEAD, CRITERION, HALF, VALUE, SIGNATURE),
     about="Raw [scores](#scores) of the last epoch on the two halves of the examples, to measure their reliability.",

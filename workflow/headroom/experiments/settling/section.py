@@ -112,7 +112,7 @@ def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) ->
     limits = curves.limits(shown)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        shown, axes = own.assign(run=""), (across, ("kept", choose_words(task).kept))
+        shown, axes = own.assign(run=""), (across, ("kept", choose_words(study.kind_of(task)).kept))
         return panels.lines(shown, looks, f"epochs-{task}", *axes, hue="line", reference=100.0, limits=limits)
 
     if "paper" in set(shown["run"]):

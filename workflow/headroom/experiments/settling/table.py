@@ -5,8 +5,6 @@ from headroom.core.table import Column, Table
 
 SETTLING = Table(
     path="settling/{run}.csv",
-    writers=("settling",),
-    runs="all",
     key=("run", "epoch", "kind", "criterion", "normalised", "statistic", "k"),
     columns=(
         *RUN,

@@ -23,7 +23,6 @@ _TIMED = (
 
 TIMING = Table(
     path="timing/{run}.csv",
-    writers=("timing",),
     key=("run", "share_removed", "model", "part", "batch_size"),
     columns=(
         *RUN[:2],
@@ -58,7 +57,6 @@ TIMING = Table(
 
 TIMING_SAMPLES = Table(
     path="timing_samples/{run}.csv",
-    writers=("timing",),
     key=("run", "share_removed", "model", "part", "batch_size", "repeat"),
     columns=(
         *RUN[:2],

@@ -82,7 +82,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
     frame = frame.assign(arm=frame["run"].map(arm_of))
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", choose_words(task).loss)
+        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", choose_words(study.kind_of(task)).loss)
         return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
 
     keys = (

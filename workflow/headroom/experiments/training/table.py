@@ -5,8 +5,6 @@ from headroom.core.table import Column, Table
 
 TRAINING = Table(
     path="training/{run}.csv",
-    writers=("training",),
-    runs="trained",
     key=("run", "epoch", "measure"),
     columns=(
         *RUN,

@@ -5,8 +5,6 @@ from headroom.core.table import Column, Table
 
 UPDATE_COST = Table(
     path="update_cost.csv",
-    writers=("update_cost",),
-    runs="",
     key=("arm", "repeat"),
     columns=(
         STUDY,

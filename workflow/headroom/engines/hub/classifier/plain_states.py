@@ -10,8 +10,8 @@ from itertools import chain
 import torch
 from torch import Tensor, nn
 
-from headroom.engines.head_model import trace_reusable
 from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
+from headroom.engines.reusable import trace_reusable
 
 LIMIT = 2**30
 """Default bound of the stored states of a set in bytes."""

@@ -1,0 +1,178 @@
+"""The experiment: its jobs and tables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from headroom.experiments.bakeoff.table import (
+    BAKEOFF,
+    BAKEOFF_COSTS,
+    BAKEOFF_CURVES,
+    BAKEOFF_RETRAINING,
+    BAKEOFF_SCORES,
+)
+from headroom.experiments.experiment import Experiment
+from headroom.experiments.gates.experiment import further_rate, gated, survival_tables
+from headroom.methods.criteria import REFERENCE, criterion, find_family
+from headroom.methods.orders import CONTROLS, REVERSE
+from headroom.study.plan import Plan, keep, leave_out
+from headroom.study.stages import Files, Rule, Stage, Values
+
+
+def compared(plan: Plan, task: str) -> list[str]:
+    """Return the runs on which criteria are compared: every seed of the first arm; empty without criteria."""
+    own = [run for run in plan.runs_of(task) if plan.is_first_arm(run)]
+    return own if plan.study.tasks[task].bakeoff.criteria else []
+
+
+def lacking_to_compare(plan: Plan, task: str) -> dict[str, str]:
+    """Return, by experiment without a table of every compared run, what to do about its criteria."""
+    runs, found = compared(plan, task), dict[str, str]()
+    if not set(runs) <= set(plan.detailed):
+        found["ablation"] = "needs every seed in detail; raise detailed_seeds, or use loss-ablation"
+    if not set(runs) <= set(gated(plan)) or not all(survival_tables(plan, run) for run in runs):
+        found["gates"] = "needs learned gates of every seed; raise detailed_seeds and set gates.ways"
+    if not set(runs) <= set(plan.transformers):
+        found |= dict.fromkeys(("attention_stats", "relevance"), "needs a Transformer; leave it out")
+    return found
+
+
+def families(plan: Plan, task: str) -> list[str]:
+    """Return the families of criteria that are computed for the comparison; always that of the reference."""
+    named = [*plan.study.tasks[task].bakeoff.criteria, REFERENCE]
+    return list(dict.fromkeys(family for name in named if (family := find_family(name))))
+
+
+def orders(plan: Plan, task: str) -> list[str]:
+    """Return the orders of the comparison: criteria, the reference, and the controls."""
+    return [*dict.fromkeys([*plan.study.tasks[task].bakeoff.criteria, REFERENCE]), *CONTROLS]
+
+
+def scores_of(plan: Plan, run: str, order: str) -> list[str]:
+    """Return the tables with the scores of an order; empty for controls without scores."""
+    if order in CONTROLS and order != REVERSE:
+        return []
+    family = find_family(REFERENCE if order == REVERSE else order)
+    if family:
+        return plan.tables("bakeoff_scores", [f"{run}.{family}"])
+    table = criterion(order).table
+    return survival_tables(plan, run) if table == "gates" else plan.tables(table, [run])
+
+
+def list_families(plan: Plan) -> Iterator[Values]:
+    """Yield the runs and families of criteria."""
+    for task in plan.study.tasks:
+        yield from ({"run": run, "family": one} for run in compared(plan, task) for one in families(plan, task))
+
+
+def list_orders(plan: Plan) -> Iterator[Values]:
+    """Yield the runs and orders."""
+    for task in plan.study.tasks:
+        yield from ({"run": run, "order": order} for run in compared(plan, task) for order in orders(plan, task))
+
+
+def list_retrained(plan: Plan) -> Iterator[Values]:
+    """Yield the compared runs whose layouts are trained further; none without updates."""
+    for name, task in plan.study.tasks.items():
+        yield from plan.calls(compared(plan, name)) if task.bakeoff.retraining.updates else ()
+
+
+def curve_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
+    """Return the settings of the curves of a run by one order."""
+    order, found = values["order"], plan.sections(values["run"], "bakeoff", "answers", "sampling")
+    unused = ["criteria", "retraining", *([] if order == "random" else ["random_draws"])]
+    again = [name for name in found["bakeoff"].rescored if name == order]
+    own = leave_out(found["bakeoff"], *unused) | {"criteria": again, "rescored": again}
+    return {**found, "bakeoff": own}
+
+
+def retraining_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
+    """Return the settings of the further training of a run's layouts, with the learning rate, and of evaluation."""
+    run = values["run"]
+    found = plan.sections(run, "bakeoff", "answers", "sampling")
+    retraining = found["bakeoff"].retraining
+    own = leave_out(retraining) | {"learning_rate": further_rate(plan, run, retraining.learning_rate)}
+    return {**found, "bakeoff": keep(found["bakeoff"], "test_examples"), "retraining": own}
+
+
+def read_layouts(plan: Plan, values: Values) -> Files:
+    """Return what further training needs: a model, its text, and the scores that layouts are chosen by."""
+    run = values["run"]
+    scores = scores_of(plan, run, plan.task(run).bakeoff.retraining.criterion)
+    return {**plan.trained_model(run, "train", "test"), "scores": scores}
+
+
+def read_all(plan: Plan, values: Values) -> Files:
+    """Return the tables of the comparison of a task."""
+    task = values["task"]
+    runs = compared(plan, task)
+    curves = plan.tables("bakeoff_curves", (f"{run}.{order}" for run in runs for order in orders(plan, task)))
+    names = [f"{run}.{family}" for run in runs for family in families(plan, task)]
+    scores = {"scores": plan.tables("bakeoff_scores", names), "costs": plan.tables("bakeoff_costs", names)}
+    return {"curves": curves, "dates": [f"{path[:-4]}.npz" for path in curves], **scores}
+
+
+SCORE = Stage(
+    name="bakeoff_scores",
+    about="score heads by a family of criteria and measure its cost, to compare criteria",
+    group="Which heads matter",
+    module="headroom.experiments.bakeoff.scores",
+    calls=list_families,
+    outputs={"output": BAKEOFF_SCORES, "costs": BAKEOFF_COSTS},
+    reads=lambda plan, values: plan.trained_model(values["run"], "choose"),
+    settings=lambda plan, values: {"bakeoff": keep(plan.task(values["run"]).bakeoff, "examples")},
+    flags=lambda plan, values: {"family": values["family"]},
+    loads_model=True,
+)
+DRAW = Stage(
+    name="bakeoff_curves",
+    about="remove increasing numbers of heads by one order, also with repairs, to compare criteria",
+    group="Which heads matter",
+    module="headroom.experiments.bakeoff.curves",
+    calls=list_orders,
+    outputs={"output": BAKEOFF_CURVES},
+    reads=lambda plan, values: {
+        **plan.trained_model(values["run"], "choose", "test"),
+        "scores": scores_of(plan, values["run"], values["order"]),
+    },
+    settings=curve_settings,
+    flags=lambda plan, values: {"order": values["order"]},
+    loads_model=True,
+)
+RETRAIN = Stage(
+    name="bakeoff_retraining",
+    about="train good, random and bad layouts of one size further, to compare criteria",
+    group="Which heads matter",
+    module="headroom.experiments.bakeoff.retraining",
+    calls=list_retrained,
+    outputs={"output": BAKEOFF_RETRAINING},
+    reads=read_layouts,
+    settings=retraining_settings,
+    flags=lambda plan, values: {"seed": plan.runs[values["run"]].seed},
+    loads_model=True,
+)
+COMPARE = Stage(
+    name="bakeoff",
+    about="compare all criteria of a task at equal numbers of heads and known cost",
+    group="Which heads matter",
+    calls=lambda plan: [{"task": task} for task in plan.study.tasks if compared(plan, task)],
+    outputs={"output": BAKEOFF},
+    reads=read_all,
+    flags=lambda plan, values: {"study": plan.study.study, "task": values["task"]},
+)
+SCORE_ONE = Stage(
+    name="score",
+    about="score the heads of one model by named criteria or by all, with the cost of each",
+    group="Which heads matter",
+    module="headroom.experiments.bakeoff.score",
+)
+EXPERIMENT = Experiment(
+    noun="bakeoff",
+    rules=(
+        Rule(stages=(SCORE,), priority=20, minutes=600),
+        Rule(stages=(DRAW,), priority=10, minutes=600),
+        Rule(stages=(COMPARE,), environment="plain", minutes=15, memory=2000),
+        Rule(stages=(RETRAIN,), priority=20, minutes=600),
+    ),
+    stages=(SCORE_ONE,),
+    sections=("section",),
+)

@@ -1,1 +1,0 @@
-"""Parameters of heads, sites and model."""

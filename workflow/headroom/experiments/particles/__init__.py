@@ -1,1 +1,0 @@
-"""Heads as particles: norms, kernels, directions of repulsion."""

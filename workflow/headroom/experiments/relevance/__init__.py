@@ -1,1 +1,0 @@
-"""Relevance of heads by layer-wise relevance propagation."""

@@ -1,0 +1,18 @@
+"""The experiment: its jobs and tables."""
+
+from headroom.experiments.experiment import Experiment
+from headroom.experiments.scores.table import SCORES, SCORES_HALVES
+from headroom.study.stages import Rule, Stage
+
+SCORE = Stage(
+    name="scores",
+    about="compute the gradient importance of every head at every epoch",
+    group="Which heads matter",
+    calls=lambda plan: plan.calls(plan.runs),
+    outputs={"output": SCORES, "halves": SCORES_HALVES},
+    reads=lambda plan, values: plan.trained_models(values["run"], "choose"),
+    settings=lambda plan, values: plan.sections(values["run"], "scores"),
+    flags=lambda plan, values: {"set": "choose"},
+    loads_model=True,
+)
+EXPERIMENT = Experiment(noun="scores", rules=(Rule(stages=(SCORE,)),), sections=("section",))

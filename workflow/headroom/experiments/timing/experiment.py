@@ -1,0 +1,21 @@
+"""The experiment: its jobs and tables."""
+
+from headroom.experiments.experiment import Experiment
+from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.study.stages import Rule, Stage
+
+TIME = Stage(
+    name="timing",
+    about="time full, masked and sliced models",
+    group="Without heads",
+    calls=lambda plan: plan.calls(plan.detailed),
+    outputs={"output": TIMING, "samples": TIMING_SAMPLES},
+    reads=lambda plan, values: {
+        **plan.trained_model(values["run"], "test"),
+        "scores": plan.tables("scores", [values["run"]]),
+    },
+    settings=lambda plan, values: plan.with_main(values["run"], "timing"),
+    flags=lambda plan, values: {"set": "test"},
+    loads_model=True,
+)
+EXPERIMENT = Experiment(noun="timing", rules=(Rule(stages=(TIME,), exclusive=True),), sections=("section",))

@@ -1,0 +1,72 @@
+"""Read and check the configuration of a study."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from headroom.core.command import run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.settings.checks import mistakes
+from headroom.settings.config_errors import explain_error, one_line
+from headroom.settings.study import Study, gather_tasks
+
+
+def load_study(configuration: object, source: str = "configuration") -> Study:
+    """Validate a configuration and fill in the defaults.
+
+    Args:
+        configuration: The sections and keys.
+        source: Where they come from, for messages.
+
+    Raises:
+        HeadroomError: `<source>: <key>: <message>` for every mistake; first those within sections, then across them.
+    """
+    whole, places = configuration, dict[str, str]()
+    try:
+        if isinstance(configuration, dict):
+            whole, places = gather_tasks(configuration)
+        study = Study.model_validate(whole)
+        study._places.update(places)
+        lines = list(mistakes(study))
+    except ValidationError as error:
+        # defaults that depend on an invalid value are no mistakes of their own
+        own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+        lines = [explain_error(one, whole, places) for one in own]
+    except ValueError as error:
+        lines = [str(error)]
+    if lines:
+        raise HeadroomError("\n".join(one_line(f"{source}: {line}") for line in dict.fromkeys(lines)))
+    return study
+
+
+def read_study(path: str) -> Study:
+    """Read and validate a study's file.
+
+    Raises:
+        HeadroomError: If it is not UTF-8 or not YAML, with the line; and as in `load_study`.
+    """
+    try:
+        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")), path)
+    except OSError as error:
+        raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise HeadroomError(f"{path}, line {line}: not UTF-8; save the file in this encoding") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise HeadroomError(one_line(f"{path}, line {line}: not YAML, {error.problem}; correct the line")) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that are invalid in YAML
+        raise HeadroomError(one_line(f"{path}: not YAML, {error}; correct the file")) from None
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the name of the study that a file describes."""
+    parser = stage_parser("study", "Check a study and print its name.")
+    parser.add_argument("study", help="path of the configuration")
+    print(read_study(parser.parse_args(arguments).study).study)
+
+
+if __name__ == "__main__":
+    run(main)

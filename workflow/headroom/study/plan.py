@@ -1,0 +1,254 @@
+"""The plan of a study: its runs, and the files that are not of one experiment: text, trees, models, shards.
+
+Paths begin with Snakemake's path variable `<results>`; there is no other reference to Snakemake.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.settings.base import SPLITS
+from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
+from headroom.settings.models import PRETRAINED
+from headroom.settings.study import Run, Study
+from headroom.settings.tasks import ClassificationSettings, TaskSettings, TranslationSettings
+
+CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+"""The files of a classifier's checkpoint, which is a directory."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs and files of a study.
+
+    Attributes:
+        study: The validated configuration.
+    """
+
+    study: Study
+
+    @property
+    def results(self) -> str:
+        """The directory of the study's results."""
+        return f"<results>/{self.study.study}"
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """Every run by its name."""
+        return self.study.runs()
+
+    def runs_of(self, *tasks: str) -> list[str]:
+        """Return the runs of some tasks."""
+        return [name for name, run in self.runs.items() if run.task in tasks]
+
+    @property
+    def translated(self) -> list[str]:
+        """The runs of translation tasks."""
+        return [run for run in self.runs if isinstance(self.task(run), TranslationSettings)]
+
+    @property
+    def detailed(self) -> list[str]:
+        """The runs with every experiment."""
+        return self.study.detailed_runs()
+
+    @property
+    def trained(self) -> list[str]:
+        """The runs that the study trains; the others are released models."""
+        return [run for run in self.runs if not self.task(run).released]
+
+    @property
+    def transformers(self) -> list[str]:
+        """The runs of Transformers, whose heads attend from piece to piece, i.e. without self-attentive encoders."""
+        return [run for run in self.runs if not self._is_self_attentive(self.task(run))]
+
+    @property
+    def armed(self) -> list[str]:
+        """The tasks that have several arms."""
+        return [name for name, task in self.study.tasks.items() if len(task.arms) > 1]
+
+    def is_first_arm(self, run: str) -> bool:
+        """Return whether a run is of the first arm of its task, with which others are compared."""
+        return self.runs[run].arm == next(iter(self.task(run).arms))
+
+    def task(self, run: str) -> TaskSettings:
+        """Return the settings of a run's task."""
+        return self.study.tasks[self.runs[run].task]
+
+    def task_of(self, values: Mapping[str, str]) -> str:
+        """Return the task of a job by its wildcards; "" if it is of all tasks."""
+        return self.runs[values["run"]].task if values.get("run") in self.runs else values.get("task", "")
+
+    def kind_of(self, task: str) -> str:
+        """Return the kind of a task; "" for none."""
+        return self.study.tasks[task].task if task else ""
+
+    def engine(self, run: str) -> str:
+        """Return the engine of a run."""
+        return self.engine_of(self.runs[run].task)
+
+    def engine_of(self, task: str) -> str:
+        """Return the engine of a task's models."""
+        return "fairseq" if self.kind_of(task) == "translation" else "classifier"
+
+    def _is_self_attentive(self, task: TaskSettings) -> bool:
+        return isinstance(task, ClassificationSettings) and task.encoder.source == "self-attentive"
+
+    def calls(self, runs: Iterable[str]) -> list[dict[str, str]]:
+        """Return the wildcards of one job per run."""
+        return [{"run": run} for run in runs]
+
+    # files
+
+    def tables(self, name: str, runs: Iterable[str]) -> list[str]:
+        """Return one table per run."""
+        return [f"{self.results}/{name}/{run}.csv" for run in runs]
+
+    def corpus(self, task: str, *sets: str) -> list[str]:
+        """Return the text files of sets of a task, below the results."""
+        if self.kind_of(task) == "translation":
+            return [f"{task}/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
+        return [*(f"{task}/corpus/{name}.tsv" for name in sets), f"{task}/corpus/corpus.json"]
+
+    def texts(self, task: str, *sets: str) -> list[str]:
+        """Return the text files of sets of a task."""
+        return [f"{self.results}/{file}" for file in self.corpus(task, *sets)]
+
+    def sets(self, task: str) -> list[str]:
+        """Return all sets of a task."""
+        return [*SPLITS, *self.study.tasks[task].corpus.far_names]
+
+    def trees_beside_text(self, task: str) -> list[str]:
+        """Return the trees that come with the text of a task, if they are its treebank."""
+        beside = self.kind_of(task) == "translation" and self.study.tasks[task].treebank.source == "generated"
+        return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
+
+    def trees(self, task: str) -> Treebank:
+        """Return the source of a task's trees: a file, whose path is a flag, if they come with its text."""
+        return TreebankFile(path="-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
+
+    def seed_of_trees(self, task: str) -> int:
+        """Return the seed of the grammar that generates a task's trees; irrelevant for other trees."""
+        corpus = self.study.tasks[task].corpus
+        made = self.trees(task).source == "generated"
+        return corpus.seed if made and isinstance(corpus, GeneratedPairs) else 1
+
+    def treebank(self, run: str) -> list[str]:
+        """Return the treebank of a run's task, if any."""
+        none = self.task(run).treebank.source == "none"
+        return [] if none else [f"{self.results}/{self.runs[run].task}/treebank.conllu"]
+
+    def vocabulary(self, task: str) -> list[str]:
+        """Return the files that segment text of a translation task, below the results."""
+        pieces = ("bpecodes", "moses.json") if self.study.tasks[task].released else ("sentencepiece.model",)
+        return [f"{task}/binarised/{name}" for name in (*pieces, "dict.source.txt", "dict.target.txt")]
+
+    def binarised(self, task: str) -> list[str]:
+        """Return the binarised training and validation text of a translation task, below the results."""
+        names = ((split, side) for split in ("train", "valid") for side in ("source", "target"))
+        return [
+            f"{task}/binarised/{split}.source-target.{side}.{end}" for split, side in names for end in ("bin", "idx")
+        ]
+
+    def encoder(self, task: str) -> list[str]:
+        """Return the files of the initial encoder of a task's classifiers, below the results."""
+        return [f"{task}/encoder/{file}" for file in CLASSIFIER if file != CLASSIFIER[1] or self.is_pretrained(task)]
+
+    def is_pretrained(self, task: str) -> bool:
+        """Return whether the encoder of a classification task comes with weights."""
+        own = self.study.tasks[task]
+        return isinstance(own, ClassificationSettings) and own.encoder.source in PRETRAINED
+
+    def model(self, task: str, place: str) -> list[str]:
+        """Return the files of a model of a task at a place."""
+        return [f"{place}.pt"] if self.kind_of(task) == "translation" else [f"{place}/{name}" for name in CLASSIFIER]
+
+    def epochs(self, task: str) -> list[float]:
+        """Return the epochs of a task's checkpoints: shares of the first one, then all whole ones."""
+        own = self.study.tasks[task]
+        return [*(() if own.released else own.training.early_checkpoints), *range(1, own.epochs + 1)]
+
+    def checkpoints(self, run: str, epochs: Iterable[float] | None = None) -> list[str]:
+        """Return the files of the checkpoints of a run at some epochs, by default at all."""
+        task = self.runs[run].task
+        chosen = self.epochs(task) if epochs is None else epochs
+        return [file for epoch in chosen for file in self.model(task, f"{self.results}/runs/{run}/epoch{epoch:g}")]
+
+    def last(self, run: str) -> list[float]:
+        """Return the last epoch of a run."""
+        return [self.task(run).epochs]
+
+    def whole(self, run: str) -> list[float]:
+        """Return the whole epochs of a run: changes from one checkpoint to the next are alike."""
+        return list(range(1, self.task(run).epochs + 1))
+
+    def data(self, run: str, *sets: str) -> dict[str, list[str]]:
+        """Return the inputs of a run's task by flag: the texts of sets, and the vocabulary of a translation."""
+        task = self.runs[run].task
+        pieces = self.vocabulary(task) if self.kind_of(task) == "translation" else []
+        return {"corpus": self.texts(task, *sets), "vocabulary": [f"{self.results}/{file}" for file in pieces]}
+
+    def trained_model(self, run: str, *sets: str) -> dict[str, list[str]]:
+        """Return the inputs of a job that loads the last checkpoint of a run, by flag."""
+        return {**self.data(run, *sets), "checkpoint": self.checkpoints(run, self.last(run))}
+
+    def trained_models(self, run: str, *sets: str, epochs: Iterable[float] | None = None) -> dict[str, list[str]]:
+        """Return the inputs of a job that loads several checkpoints of a run, by default all, by flag."""
+        return {**self.data(run, *sets), "checkpoints": self.checkpoints(run, epochs)}
+
+    def training_table(self, run: str) -> list[str]:
+        """Return the table of a run's training; empty for a released model."""
+        return self.tables("training", {run}.intersection(self.trained))
+
+    def replacements(self, run: str) -> list[str]:
+        """Return the replacements of removed heads, other than zero, that the sweeps of a run are repeated with."""
+        return [name for name in self.task(run).intervention.replacement if name != "zero"]
+
+    def shard(self, table: str) -> str:
+        """Return the output file of a shard of the sweep behind a table."""
+        return f"{self.results}/shards/{self.study.shards}/{table}.{{shard}}.npz"
+
+    def shards(self, table: str) -> list[str]:
+        """Return the files of all shards of the sweep behind a table; empty for a single job."""
+        numbers = range(1, self.study.shards + 1) if self.study.shards > 1 else ()
+        return [self.shard(table).replace("{shard}", str(number)) for number in numbers]
+
+    # settings
+
+    def sections(self, run: str, *names: str) -> dict[str, Any]:
+        """Return sections of a run's configuration; `sampling` of the study, `answers` for decoding or labelling."""
+        task = self.task(run)
+        answers = "decoding" if self.kind_of(self.runs[run].task) == "translation" else "labelling"
+        chosen = [answers if name == "answers" else name for name in names]
+        return {name: self.study.sampling if name == "sampling" else getattr(task, name) for name in chosen}
+
+    def with_main(self, run: str, *names: str) -> dict[str, Any]:
+        """Return sections of a run's configuration, and the main criterion of its task."""
+        return {**self.sections(run, *names), "pruning": {"main": self.task(run).pruning.main}}
+
+
+def leave_out(section: Any, *keys: str) -> dict[str, Any]:
+    """Return a section of the configuration as data, without keys that are irrelevant to a job."""
+    found: dict[str, Any] = section.model_dump(mode="json", exclude=set(keys))
+    return found
+
+
+def keep(section: Any, *keys: str) -> dict[str, Any]:
+    """Return some keys of a section of the configuration as data."""
+    found: dict[str, Any] = section.model_dump(mode="json", include=set(keys))
+    return found
+
+
+def own_files(source: Any) -> list[str]:
+    """Return the user's files with text or trees."""
+    if source.source != "files":
+        return []
+    return list(source.paths.values()) if hasattr(source, "paths") else [source.path]
+
+
+def local_files(place: str | None) -> list[str]:
+    """Return the files of a directory, or a file itself; empty without a place."""
+    here = Path(place or "")
+    if place and here.is_dir():
+        return sorted(str(path) for path in here.iterdir() if path.is_file())
+    return [place] if place else []

@@ -1,0 +1,84 @@
+"""The source files that results depend on: import closures of stages, determined without importing them.
+
+What is imported by its name is not in the closure of who imports it: the criteria count as a whole folder, an engine as
+its folder but for the arms, and a stage names the module of a provider or of the arms. Settings, the declarations of
+tables and of jobs are excluded: their values are a rule's params.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import grimp
+import yaml
+
+from headroom.engines.command import ENGINES
+
+DECLARED = r"experiments(\.(?!listed)\w+(\.(table|settings|experiment))?)?"
+PARAMS = rf"headroom\.(settings(\..+)?|core\.columns|claims\.table|{DECLARED})"
+"""Modules whose content affects results only through params of rules."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The import graph of the package.
+
+    Attributes:
+        place: The directory that holds the package.
+    """
+
+    place: Path
+
+    @cached_property
+    def graph(self) -> grimp.ImportGraph:
+        """The imports between modules, those in functions included."""
+        return grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
+
+    def of_stage(self, module: str, *others: str, engine: str | None = None) -> list[str]:
+        """Return the files of a stage, other modules, an engine's folder but its arms, and of all that these import."""
+        engines = self.graph.find_children(ENGINES[engine]) - {f"{ENGINES[engine]}.arms"} if engine else ()
+        found, waiting = set(), [module, *others, *engines]
+        while waiting:
+            name = waiting.pop()
+            if name and name not in found:
+                found.add(name)
+                package = name.rpartition(".")[0]  # it is imported first
+                waiting += [package, *self.graph.find_modules_directly_imported_by(name)]
+                waiting += self._imported_by_name(name)
+        return sorted(str(self._file(name)) for name in found if not re.fullmatch(PARAMS, name))
+
+    def _imported_by_name(self, module: str) -> list[str]:
+        """Return the modules that one imports by name."""
+        if module == "headroom.methods.criteria":
+            return list(self.graph.find_children(module))
+        if module == "headroom.claims.entries":
+            return self._imported_by_claims()
+        if module == "headroom.report.page":
+            return [
+                name for name in self.graph.modules if re.fullmatch(r"headroom\.experiments\.\w+\.\w*section", name)
+            ]
+        return []
+
+    def _imported_by_claims(self) -> list[str]:
+        """Return the modules of experiments with functions that the entries of claims name."""
+        papers = sorted(self.place.glob("headroom/claims/papers/*.yaml"))
+        named = [
+            name.rpartition(".")[0] for path in papers for name in _find_named(yaml.safe_load(path.read_text("utf-8")))
+        ]
+        modules = {f"headroom.experiments.{name if '.' in name else f'{name}.claims'}" for name in named}
+        return sorted(modules & self.graph.modules)
+
+    def _file(self, module: str) -> Path:
+        path = self.place / Path(*module.split("."))
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _find_named(entry: Any) -> Iterator[str]:
+    """Yield the functions that the entries of a paper name."""
+    if isinstance(entry, dict):
+        yield from (value for key, value in entry.items() if key in ("decide", "compute") and isinstance(value, str))
+    for inner in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():
+        yield from _find_named(inner)
