@@ -59,7 +59,8 @@ def mirror_of(form):
     Files are identified by checksums: another mirror reruns nothing, because Snakemake does not compare params that
     depend on `resources`.
     """
-    downloads = study.mirror and any(stage.downloads for stage in form.rule.stages)
+    calls = [call for own in form.calls.values() for call in own]
+    downloads = study.mirror and any(plan.kind_of(plan.task_of(values)) in stage.downloads for stage, values in calls)
     return lambda wildcards, resources: f"--mirror {shlex.quote(study.mirror)}" if downloads else ""
 
 
@@ -70,9 +71,11 @@ def gpus_of(rule):
 
 
 def environment_of(form):
-    """Return the environment of a rule."""
+    """Return the environment of a rule, or the function of wildcards to that of a job."""
     chosen = form.rule.environment
-    return f"../../envs/{chosen if isinstance(chosen, str) else chosen(plan, form.tasks[0])}.yaml"
+    if isinstance(chosen, str):
+        return f"../../envs/{chosen}.yaml"
+    return lambda wildcards: f"../../envs/{chosen(plan, plan.task_of(form.of(dict(wildcards.items()))[0][1]))}.yaml"
 
 
 FORMS = forms_of(plan, [*PREPARATION, *EXPERIMENTS, *DECISIONS])
@@ -98,7 +101,7 @@ for form in FORMS:
             environment_of(form)
         threads: exclusive_threads if form.rule.exclusive else 1
         resources:
-            mem_mb=memory(form.rule.memory),
+            mem_mb=memory(form.rule.memory * (form.rule.gpus(plan) if form.rule.gpus else 1)),
             runtime=form.rule.minutes,
             gpu=gpus_of(form.rule),
         params:

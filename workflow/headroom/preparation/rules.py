@@ -131,7 +131,7 @@ TEXTS = Stage(
     settings=lambda plan, values: {"corpus": plan.study.tasks[values["task"]].corpus},
     flags=lambda plan, values: {"kind": TEXT[plan.kind_of(values["task"])]},
     imports=lambda plan, values: provider(TEXT[plan.kind_of(values["task"])], plan, values["task"]),
-    downloads=True,
+    downloads=tuple(TEXT),
 )
 TREES = Stage(
     name="acquire",
@@ -144,7 +144,7 @@ TREES = Stage(
     settings=tree_settings,
     flags=tree_flags,
     imports=lambda plan, values: provider("trees", plan, values["task"]),
-    downloads=True,
+    downloads=tuple(TEXT),
 )
 SEGMENT = Stage(
     name="vocabulary",
@@ -180,7 +180,7 @@ RELEASE = Stage(
     settings=lambda plan, values: {"released": plan.task(values["run"]).released},
     flags=lambda plan, values: {"engine": plan.engine(values["run"])},
     imports=lambda plan, values: [f"{ENGINES[plan.engine(values['run'])]}.released"],
-    downloads=True,
+    downloads=("translation",),
 )
 RULES = (
     Rule(stages=(TEXTS,), name="text", by_kind=True, environment=environment, minutes=60),

@@ -46,11 +46,6 @@ class JobForm:
         whole = "/".join([name, ".".join(parts)]) if parts else name
         return f"{whole}.shard{{shard}}" if self.shard else whole
 
-    @property
-    def tasks(self) -> list[str]:
-        """The tasks of its jobs."""
-        return list(dict.fromkeys(str(values.get("task", "")) for own in self.calls.values() for _, values in own))
-
     def of(self, wildcards: Values) -> Sequence[Call]:
         """Return the calls of a job."""
         key = next(iter(self.calls))

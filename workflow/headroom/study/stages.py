@@ -44,7 +44,7 @@ class Stage:
         loads_model: Whether it loads a trained model: it gets the engine and the device.
         sharded: Whether its evaluations can be divided over several jobs.
         unnamed: Further inputs without a flag.
-        downloads: Whether it downloads files, and takes the mirror.
+        downloads: The kinds of tasks for which it downloads files, and takes the mirror.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Stage:
     loads_model: bool = False
     sharded: bool = False
     unnamed: Sequence[str] = ()
-    downloads: bool = False
+    downloads: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -122,8 +122,8 @@ class Rule:
         name: Its name, by default that of the first stage.
         priority: Jobs of a higher priority start first.
         minutes: The longest time of a job.
-        memory: Memory of a job in MB; each retry adds as much.
-        environment: The environment, a file in `envs/`, or a function from a plan and wildcards to it.
+        memory: Memory of a job in MB, of a training for each GPU; each retry adds as much.
+        environment: The environment, a file in `envs/`, or a function from a plan and a task to it.
         exclusive: Whether its jobs measure time, and have the machine for themselves.
         gpus: From a plan to the GPUs of a job.
     """
