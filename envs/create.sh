@@ -1,58 +1,60 @@
 #!/usr/bin/env bash
-# Create or complete the project's environment (.venv) from the lock. `make` calls it when .venv/ready is
-# missing or older than the lock. It may be interrupted at any point and run again.
+# Complete the project's environment (.venv): `bash envs/create.sh [fairseq] [tests]`. What every study needs (envs/workflow.txt)
+# is installed first, then the named parts, each from its lock. .venv/ready has the place of the project and a line for
+# each complete part. It may be interrupted at any point and run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
-lock=(envs/requirements.txt envs/fairseq.txt)
-fairseq=$(grep -v '^#' envs/fairseq.txt)
-torch=$(grep '^torch==' envs/requirements.txt)
-numpy=$(grep '^numpy==' envs/requirements.txt)
+place=$(pwd -P)
+mark=.venv/ready
+pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)
 
 fail() { echo "headroom: $*" >&2; exit 1; }
 say() { echo "headroom: $*"; }
 
-# Check the requirements before installing anything.
-command -v "$python" > /dev/null || fail "$python: not found; install Python 3.11 or newer, or name one: make study PYTHON=python3.12"
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-  || fail "$python: version $("$python" -c 'import platform; print(platform.python_version())') is too old; name Python 3.11 or newer: make study PYTHON=python3.12"
-"$python" -c 'import venv, ensurepip' 2> /dev/null \
-  || fail "$python: module venv is missing; install it (Debian, Ubuntu: apt install python3-venv)"
+# A part's line in the mark: its name, and the checksum of its lock and of the program that completes it.
+line() { echo "$1 $(cat "envs/$1.txt" $(ls "envs/$1.post-deploy.sh" 2> /dev/null) | cksum)"; }
+is_complete() { grep -qsxF "$(line "$1")" "$mark"; }
+note() { { grep -v "^$1 " "$mark"; line "$1"; } > "$mark.new"; mv "$mark.new" "$mark"; }
 
-# fairseq is compiled once (torch.post-deploy.sh) and its wheel cached here; the build needs a compiler.
-tag=$("$python" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
-wheels=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
-wheel=$(find "$wheels" -name "fairseq_fixed-${fairseq#*==}-*.whl" 2> /dev/null | head -n 1 || true)
-if [ -z "$wheel" ]; then
-  command -v "${CXX:-c++}" > /dev/null \
-    || fail "${CXX:-c++}: not found; install a C++ compiler to build fairseq (Debian, Ubuntu: apt install g++)"
-  "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
-    || fail "Python.h: not found; install Python's headers to build fairseq (Debian, Ubuntu: apt install python3-dev)"
-fi
-
-# A complete environment is updated; an incomplete one is created again.
-place=$(pwd -P)
-fingerprint=$(cat "${lock[@]}" | "$python" -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())')
-if grep -qsxF "$place" .venv/ready && .venv/bin/python -c 'import pip' 2> /dev/null; then
-  if grep -qxF "$fingerprint" .venv/ready; then
-    touch .venv/ready
-    exit 0
-  fi
-  say "the lock has changed: updating .venv"
-  rm .venv/ready
-else
+create() {
+  command -v "$python" > /dev/null || fail "$python: not found; install Python 3.11 or newer, or name one: make study PYTHON=python3.12"
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+    || fail "$python: version $("$python" -c 'import platform; print(platform.python_version())') is too old; name Python 3.11 or newer: make study PYTHON=python3.12"
+  "$python" -c 'import venv, ensurepip' 2> /dev/null \
+    || fail "$python: module venv is missing; install it (Debian, Ubuntu: apt install python3-venv)"
   say "creating .venv with $("$python" --version)"
-  "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv --clear .venv
+  rm -rf .venv  # .venv may be a link to an environment of another project, which is left alone
+  "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv .venv
+  command -v "${CXX:-c++}" > /dev/null \
+    || say "there is no C++ compiler: studies with translation models of fairseq will need one (Debian, Ubuntu: apt install g++)"
+}
+
+# The programs in .venv have the project's place in them; a mark is missing while the first part is installed.
+if ! grep -qsxF "$place" "$mark" || ! .venv/bin/python -c 'import pip' 2> /dev/null; then
+  create
+elif ! is_complete workflow; then
+  say "the lock has changed: updating .venv"
+  rm "$mark"
 fi
-pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)
+if ! is_complete workflow; then
+  say "installing $(grep -c == envs/workflow.txt) packages (a minute or two; with the CUDA build of torch more, about 3 GB)"
+  "${pip[@]}" install -r envs/workflow.txt
+  # `python -m headroom <stage>` works inside the environment from any directory
+  echo "$place/workflow" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headroom.pth"
+  echo "$place" > "$mark"
+  note workflow
+  say "the environment is ready: .venv"
+fi
 
-say "installing $(grep -c == envs/requirements.txt) packages (a minute or two; with the CUDA build more, about 3 GB)"
-"${pip[@]}" install -r envs/requirements.txt
-
-PATH="$place/.venv/bin:$PATH" bash envs/torch.post-deploy.sh  # fairseq, as in the conda environment
-
-# `python -m headroom <stage>` works inside the environment from any directory.
-echo "$place/workflow" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headroom.pth"
-printf '%s\n' "$place" "$fingerprint" > .venv/ready
-say "the environment is ready: .venv"
+# The other parts add packages to the first, which stays usable when one of them is interrupted or fails.
+for part in "$@"; do
+  if ! is_complete "$part"; then
+    say "installing the part '$part' of .venv"
+    "${pip[@]}" install -r "envs/$part.txt"
+    # as in the conda environment
+    if [ -e "envs/$part.post-deploy.sh" ]; then PATH="$place/.venv/bin:$PATH" bash "envs/$part.post-deploy.sh"; fi
+    note "$part"
+  fi
+done

@@ -115,8 +115,9 @@ def test_whole_study_has_the_same_numbers(
 ) -> None:
     seen = snakemake(project, "--use-conda")
     assert seen.status == 0, seen.output
-    assert sorted(made(project)) == ["plain", "torch"]
-    assert asked(made(project)["torch"], "metadata.version('fairseq-fixed')") == "0.12.3.1"
+    assert sorted(made(project)) == ["fairseq", "plain", "torch"]
+    assert asked(made(project)["torch"], "importlib.util.find_spec('fairseq')") == "None"
+    assert asked(made(project)["fairseq"], "metadata.version('fairseq-fixed')") == "0.12.3.1"
     assert differing(finished.project.root / "results" / "tiny", project.root / "results" / "tiny") == []
     for name in ("runs/translation.svgd.seed2/epoch2.pt", "runs/entailment.baseline.seed1/epoch2/model.safetensors"):
         first, second = (place / "results" / "tiny" / name for place in (finished.project.root, project.root))

@@ -1,6 +1,7 @@
 import functools
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,12 +25,12 @@ from headroom.study.jobs import forms_of
 from headroom.study.plan import Plan
 from headroom.study.stages import Rule
 from missing_software import skip
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 ENVS = ROOT / "envs"
-COMMANDS = ("bash", "cat", "dirname", "find", "grep", "head", "make", "mkdir", "mktemp", "mv", "rm", "touch")
+PARTS = ("workflow", "fairseq", "tests")
+COMMANDS = ("bash", "cat", "cksum", "dirname", "find", "grep", "head", "ls", "make", "mkdir", "mktemp", "mv", "rm")
 
 
 def pins(lines: list[str]) -> dict[str, str]:
@@ -38,32 +39,26 @@ def pins(lines: list[str]) -> dict[str, str]:
 
 
 def lock() -> dict[str, str]:
-    return pins((ENVS / "requirements.txt").read_text().split("\n"))
+    """Return the versions of the three parts of .venv."""
+    return pins([line for part in PARTS for line in (ENVS / f"{part}.txt").read_text().split("\n")])
 
 
-def fairseq() -> dict[str, str]:
-    return pins((ENVS / "fairseq.txt").read_text().split("\n"))
-
-
-def top_level(name: str) -> Iterator[Requirement]:
-    for line in (ENVS / name).read_text().split("\n"):
-        wanted = line.split("#")[0].strip()
-        if wanted.startswith("-r "):
-            yield from top_level(wanted.removeprefix("-r "))
-        elif wanted:
-            yield Requirement(wanted)
+def in_conda(name: str) -> list[str]:
+    """Return the pins of a conda environment."""
+    lines: list[str] = yaml.safe_load((ENVS / f"{name}.yaml").read_text())["dependencies"][-1]["pip"]
+    return lines
 
 
 class TestLock:
     def test_this_environment_satisfies_it(self) -> None:
-        wanted = lock() | fairseq()
-        have = {name: importlib.metadata.version(name).partition("+")[0] for name in wanted}
-        assert have == wanted
+        have = {name: importlib.metadata.version(name).partition("+")[0] for name in lock()}
+        assert have == lock()
+        assert importlib.metadata.version("fairseq-fixed") == fairseq().partition("==")[2]
 
-    @pytest.mark.parametrize("name", ["plain.in", "torch.in", "requirements.in"])
-    def test_every_library_asked_for_is_locked(self, name: str) -> None:
+    @pytest.mark.parametrize("extra", ["", "workflow", "fairseq", "tests"])
+    def test_every_library_asked_for_is_locked(self, extra: str) -> None:
         versions = lock()
-        for wanted in top_level(name):
+        for wanted in lock_program().declared()[extra]:
             assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
     def test_any_build_of_torch_alone_satisfies_it(self) -> None:
@@ -71,31 +66,39 @@ class TestLock:
         assert "torchaudio" not in lock()
         assert not [name for name in lock() if name.startswith(("nvidia-", "cuda-", "triton"))]
 
-    @pytest.mark.parametrize("name", ["plain", "torch"])
+    @pytest.mark.parametrize("name", ["plain", "torch", "fairseq"])
     def test_conda_environments_pin_the_same_versions(self, name: str) -> None:
-        environment = yaml.safe_load((ENVS / f"{name}.yaml").read_text())
-        assert environment["channels"] == ["conda-forge", "nodefaults"]
-        in_conda = pins(environment["dependencies"][-1]["pip"])
-        assert in_conda.items() <= lock().items()
-        assert {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")} <= in_conda.keys()
+        assert yaml.safe_load((ENVS / f"{name}.yaml").read_text())["channels"] == ["conda-forge", "nodefaults"]
+        assert pins(in_conda(name)).items() <= lock().items()
 
-    @pytest.mark.parametrize("name", ["plain", "torch"])
+    @pytest.mark.parametrize("name", ["plain", "torch", "fairseq"])
     def test_conda_environments_pin_all_that_their_libraries_need(self, name: str) -> None:
         if sys.version_info[:2] != (3, 11):
             skip("Python 3.11", "it alone knows what it needs")
-        lines: list[str] = yaml.safe_load((ENVS / f"{name}.yaml").read_text())["dependencies"][-1]["pip"]
-        assert lines == lock_program().closure(top_level(f"{name}.in"), installed_here())
+        program = lock_program()
+        assert in_conda(name) == program.closure(program.conda_environments()[name], installed_here())
 
-    @pytest.mark.parametrize("name", ["plain", "torch"])
+    @pytest.mark.parametrize("name", ["plain", "torch", "fairseq"])
     def test_conda_itself_gives_python_and_pip_alone(self, name: str) -> None:
         *from_conda, _ = yaml.safe_load((ENVS / f"{name}.yaml").read_text())["dependencies"]
         assert from_conda == ["python =3.11", "pip"]  # the oldest Python that the project promises to run on
         assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text()
         assert "Python ≥ 3.11" in (ROOT / "README.md").read_text()
 
-    def test_conda_builds_the_same_fairseq(self) -> None:
-        script = (ENVS / "torch.post-deploy.sh").read_text()
-        assert re.findall(r"fairseq-fixed==\S+", script) == [f"fairseq-fixed=={fairseq()['fairseq-fixed']}"]
+    def test_what_is_compiled_is_the_fairseq_of_the_package(self) -> None:
+        script = (ENVS / "fairseq.post-deploy.sh").read_text()
+        assert re.findall(r"fairseq-fixed==\S+", script) == [fairseq()]
+
+    def test_fairseq_and_a_compiler_are_needed_by_no_other_part(self) -> None:
+        others = [
+            pin for name in ("workflow.txt", "tests.txt", "torch.yaml") for pin in (ENVS / name).read_text().split()
+        ]
+        assert not [pin for pin in others if pin.startswith(("fairseq", "cython", "hydra", "omegaconf"))]
+
+
+def fairseq() -> str:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return next(wanted for wanted in extras["fairseq"] if wanted.startswith("fairseq"))
 
 
 def lock_program() -> ModuleType:
@@ -129,17 +132,27 @@ RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rule
 class TestCondaEnvironments:
     @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.title)
     def test_hold_what_the_stages_of_their_rules_import(self, rule: Rule) -> None:
-        name = rule.environment if isinstance(rule.environment, str) else "plain"  # text from the Hub has torch's
-        named = {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")}
-        built = set(fairseq()) if (ENVS / f"{name}.post-deploy.sh").exists() else set()
+        largest = "fairseq" if rule.environment is Plan.environment_of else "plain"  # text from the Hub has torch's
+        name = rule.environment if isinstance(rule.environment, str) else largest
         for stage in rule.stages:
-            assert distributions_of(stage.place) <= named | built, stage.name
+            assert distributions_of(stage.place) <= named_in(name), stage.name
+
+    def test_holds_what_the_engine_of_classifiers_imports(self) -> None:
+        assert distributions_of("headroom.engines.hub.classifier") <= named_in("torch")
 
 
-def distributions_of(stage: str) -> set[str]:
-    """Return the distributions that a stage imports, directly or through modules of this package."""
+def named_in(environment: str) -> set[str]:
+    """Return the libraries that a conda environment is made for, and the compiled one."""
+    named = {canonicalize_name(wanted.name) for wanted in lock_program().conda_environments()[environment]}
+    return named | ({"fairseq-fixed"} if (ENVS / f"{environment}.post-deploy.sh").exists() else set())
+
+
+def distributions_of(name: str) -> set[str]:
+    """Return the distributions that a stage or a package imports, directly or through modules of this package."""
     graph = import_graph()
-    imported = {name for name in graph.find_upstream_modules(stage) if graph.is_module_squashed(name)}
+    modules = {name, *graph.find_descendants(name)}
+    found = {other for module in modules for other in graph.find_upstream_modules(module)}
+    imported = {other for other in found if graph.is_module_squashed(other)}
     owners = importlib.metadata.packages_distributions()
     return {canonicalize_name(owners[name][0]) for name in imported if name in owners}
 
@@ -208,11 +221,6 @@ class TestWhatIsMissingIsSaidFirst:
         write_executable(project / "bin" / "python3", lacking)
         assert "module venv is missing" in the_one_line(make("study"))
 
-    def test_no_compiler(self, make, project) -> None:
-        (project / "bin" / "c++").unlink()
-        assert "install a C++ compiler to build fairseq" in the_one_line(make("study"))
-        assert not (project / ".venv").exists()
-
 
 def write_wheel(folder: Path, name: str, version: str, code: str = "") -> None:
     """Write a wheel with one module, enough for pip."""
@@ -228,8 +236,8 @@ def write_wheel(folder: Path, name: str, version: str, code: str = "") -> None:
 QUICKLY = """#!/bin/sh
 case "$*" in
 *_base_executable*) echo "$0" ;;
-"-m venv --clear .venv")
-  "{python}" -m venv --without-pip --clear .venv && "{link}" -s "{pip}" .venv/lib/*/site-packages ;;
+"-m venv .venv")
+  "{python}" -m venv --without-pip .venv && "{link}" -s "{pip}" .venv/lib/*/site-packages ;;
 *) exec "{python}" "$@" ;;
 esac
 """
@@ -237,80 +245,97 @@ esac
 
 @pytest.mark.long
 class TestEnvironment:
-    """The real script with a lock of three toy packages, the fairseq wheel already in the cache.
+    """The real script with locks of a few toy packages.
 
     Its Python makes environments by linking to this one's pip, for which `python -m venv` takes most of its time.
     """
 
     @pytest.fixture
-    def ready(self, make, project) -> Callable[[], "subprocess.CompletedProcess[str]"]:
+    def create(self, make, project) -> Callable[..., "subprocess.CompletedProcess[str]"]:
         write_lock(project, "1.0")
         (project / "bin" / "python3").unlink()
         pip = Path(importlib.util.find_spec("pip").submodule_search_locations[0])
         quickly = QUICKLY.format(python=sys.executable, link=shutil.which("ln"), pip=pip)
         write_executable(project / "bin" / "python3", quickly)
-        for version in ("1.0", "2.0"):
-            write_wheel(project / "index", "torch", version)
-        write_wheel(project / "index", "numpy", "1.0")
+        for name, version in (("torch", "1.0"), ("torch", "2.0"), ("numpy", "1.0"), ("more", "1.0"), ("tool", "1.0")):
+            write_wheel(project / "index", name, version)
         offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(project / "index"), "PIP_CONFIG_FILE": os.devnull}
+        return lambda target: make(target, **offline)
 
-        def call() -> "subprocess.CompletedProcess[str]":
-            ended = make(".venv/ready", **offline)
-            cache = re.search(r"kept in (\S+)\)", ended.stdout)
-            if cache is not None:  # the place that the script itself names
-                write_wheel(Path(cache[1]), "fairseq-fixed", "1.0")
-                ended = make(".venv/ready", **offline)
-            return ended
-
-        return call
-
-    def test_life_of_an_environment(self, ready, project) -> None:
+    def test_life_of_an_environment(self, create, project) -> None:
         python = project / ".venv" / "bin" / "python"
-        seen = ready()
+        seen = create("environment")
         assert seen.returncode == 0, seen.stderr
         assert seen.stdout.endswith("the environment is ready: .venv\n")
-        assert installed(python) == ["1.0", "1.0", "1.0"]
+        assert installed(python) == {"torch": "1.0", "numpy": "1.0"}
 
-        assert "up to date" in ready().stdout  # a second call does nothing
-
-        (project / "envs" / "requirements.txt").touch()  # nor does a touched lock
-        assert ready().stdout == ""
+        (project / "envs" / "workflow.txt").touch()
+        assert create("environment").stdout == ""  # a second call does nothing
 
         write_lock(project, "2.0")  # a changed lock is followed
-        built = next((project / "cache" / "headroom" / "wheels").iterdir())
-        write_wheel(built.with_name(built.name.replace("torch1.0", "torch2.0")), "fairseq-fixed", "1.0")
-        seen = ready()
-        assert seen.stdout.startswith("headroom: the lock has changed")
-        assert installed(python) == ["2.0", "1.0", "1.0"]
+        assert create("environment").stdout.startswith("headroom: the lock has changed")
+        assert installed(python) == {"torch": "2.0", "numpy": "1.0"}
 
         (project / ".venv" / "ready").unlink()  # interrupted: created again
         (python.parent.parent / "stray").touch()
-        seen = ready()
-        assert seen.stdout.startswith("headroom: creating .venv")
+        assert create("environment").stdout.startswith("headroom: creating .venv")
         assert not (python.parent.parent / "stray").exists()
-        assert installed(python) == ["2.0", "1.0", "1.0"]
+        assert installed(python) == {"torch": "2.0", "numpy": "1.0"}
 
-        (project / "bin" / "c++").unlink()  # what was built once needs no compiler
         python.unlink()  # the interpreter was removed
-        assert ready().stdout.startswith("headroom: creating .venv")
-        assert installed(python) == ["2.0", "1.0", "1.0"]
+        assert create("environment").stdout.startswith("headroom: creating .venv")
 
         done = (project / ".venv" / "ready").read_text()  # the project was moved: programs in .venv have its old path
         (project / ".venv" / "ready").write_text(done.replace(str(project), "/elsewhere"))
-        assert ready().stdout.startswith("headroom: creating .venv")
+        assert create("environment").stdout.startswith("headroom: creating .venv")
+
+    def test_environment_that_another_project_has_lent_is_left_alone(self, create, project) -> None:
+        (project / "other").mkdir()
+        (project / "other" / "ready").write_text("/other\n")
+        (project / ".venv").symlink_to(project / "other")
+        assert create("environment").returncode == 0
+        assert not (project / ".venv").is_symlink()
+        assert [path.name for path in (project / "other").iterdir()] == ["ready"]
+
+    def test_fairseq_is_added_once_there_is_a_compiler(self, create, project) -> None:
+        python = project / ".venv" / "bin" / "python"
+        compiler = project / "bin" / "c++"
+        compiler.rename(project / "c++")
+        assert "there is no C++ compiler" in create("environment").stdout
+        seen = create("everything")
+        assert seen.returncode != 0
+        assert seen.stderr.startswith("headroom: c++: not found; install a C++ compiler to build fairseq")
+        assert create("environment").stdout == ""  # the first part is complete nevertheless
+
+        (project / "c++").rename(compiler)
+        built = re.search(r"kept in (\S+)\)", create("everything").stdout)  # there is nothing to be compiled here
+        assert built
+        write_wheel(Path(built[1]), "fairseq-fixed", "1.0")
+        assert create("everything").returncode == 0
+        assert installed(python).keys() == {"torch", "numpy", "more", "fairseq-fixed", "tool"}
+
+        compiler.unlink()  # what was built once needs no compiler
+        (project / ".venv" / "ready").unlink()
+        assert create("everything").returncode == 0
+        assert "fairseq-fixed" in installed(python)
+        assert create("everything").stdout == ""
 
 
 def write_lock(project: Path, torch: str) -> None:
-    (project / "envs" / "requirements.txt").write_text(f"torch=={torch}\nnumpy==1.0\n")
-    (project / "envs" / "fairseq.txt").write_text("fairseq-fixed==1.0\n")
-    script = project / "envs" / "torch.post-deploy.sh"
+    locks = {"workflow": f"torch=={torch}\nnumpy==1.0\n", "fairseq": "more==1.0\n", "tests": "tool==1.0\n"}
+    for name, text in locks.items():
+        (project / "envs" / f"{name}.txt").write_text(text)
+    script = project / "envs" / "fairseq.post-deploy.sh"
     script.write_text(re.sub(r"(fairseq-fixed)==\S+", r"\1==1.0", script.read_text()))
 
 
-def installed(python: Path) -> list[str]:
-    """Return the versions of torch, numpy and fairseq-fixed that this interpreter has."""
-    code = "from importlib.metadata import version; print(*map(version, ('torch', 'numpy', 'fairseq-fixed')))"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+def installed(python: Path) -> dict[str, str]:
+    """Return the versions of the libraries that this interpreter has by their names."""
+    code = "import json, importlib.metadata as m; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    found: dict[str, str] = json.loads(
+        subprocess.run([python, "-I", "-c", code], capture_output=True, check=True).stdout
+    )
+    return {name: version for name, version in found.items() if name != "pip"}
 
 
 @pytest.fixture(scope="module")
