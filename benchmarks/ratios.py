@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.engine import read_pairs
+from headroom.data.parallel import read_pairs
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.methods.criteria.gradient import gradient_scores

@@ -58,6 +58,20 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
     "released": {
         "translation": {"corpus": {"source": "sacrebleu"}, "released": {"path": "release"}, **PLAIN},
         "classification": {"reviews": {"corpus": TABLES, "released": {"path": "classifier"}, **PLAIN}},
+        "tasks": {
+            "novels": {
+                "task": "language",
+                "corpus": {"source": "files", "path": "text/train.source"},
+                "released": {"path": "decoder"},
+                "pairs": {"path": "text/train.tsv"},
+            },
+            "hub": {
+                "task": "translation",
+                "corpus": {"source": "sacrebleu"},
+                "released": {"library": "transformers", "path": "marian", "removable": False},
+                "arms": PLAIN["arms"],
+            },
+        },
     },
 }
 """Studies of one seed that are never run: every output is an empty file (`plans.pretend_finished`)."""
@@ -65,7 +79,11 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 FILES = (
     *(f"text/{name}.{kind}" for name in ("train", "valid", "test") for kind in ("source", "target", "tsv")),
     *("text/own.conllu", "release/model.pt"),
-    *(f"{place}/{name}" for place in ("encoder", "classifier") for name in ("config.json", "model.safetensors")),
+    *(
+        f"{place}/{name}"
+        for place in ("encoder", "classifier", "decoder", "marian")
+        for name in ("config.json", "model.safetensors")
+    ),
 )
 """The user's files that the studies name; Snakemake only requires that they exist."""
 
@@ -167,8 +185,16 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
     ],
     "released": [
         ({"translation.corpus.pair": "en-de"}, "text_translation"),
-        ({"translation.released.path": "encoder"}, "released_translation"),
+        ({"translation.released.path": "encoder"}, "released_translation_2"),
         ({"classification.reviews.released.path": "encoder"}, "released_classification"),
+        ({"tasks.novels.released.path": "encoder"}, "released_language"),
+        ({"tasks.novels.corpus.seed": 2}, "text_language"),
+        ({"tasks.novels.pairs.path": "text/test.tsv"}, "text_language"),
+        (
+            {"tasks.novels.windows.length": 64},
+            f"{SMALL} pruning_language removal_language",
+        ),
+        ({"tasks.hub.released.prefix": "say: "}, "released_translation"),
     ],
 }
 """By study, changed values by dotted key."""
@@ -227,12 +253,17 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "data/labelled_catalogue.yaml": "text_classification",
     },
     "released": {
-        "../../release/model.pt": "released_translation",
+        "../../release/model.pt": "released_translation_2",
         "../../classifier/config.json": "released_classification",
         "data/providers/sacrebleu.py": "text_translation",
-        "engines/fairseq/released.py": f"{SMALL} pruning_translation removal_translation released_translation",
+        "engines/fairseq/released.py": f"{SMALL} pruning_translation removal_translation released_translation_2",
         "engines/hub/classifier/released.py": f"""{SMALL} pruning_classification removal_classification
             released_classification""",
+        "../../decoder/model.safetensors": "released_language",
+        "../../text/train.source": "text_language",
+        "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language",
+        "data/documents.py": f"""{SMALL} pruning_language removal_language released_language text_language
+            text_classification""",
     },
 }
 """By study, edited files by their path from the package."""

@@ -57,6 +57,7 @@ def batch_of(
 
     return MapBatch(
         positions=positions,
+        reads="E",
         ordinary={"E": (ordinary, ordinary)},
         real={"E": (tokens != PAD, tokens != PAD)},
         batch_first=True,

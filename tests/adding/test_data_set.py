@@ -43,6 +43,12 @@ def labelled(mirror):
     return {**about, "files": files, "sets": sets}
 
 
+def documents(mirror):
+    text = {name: "".join(f"a {name} {n}\n" for n in range(lines)) for name, lines in LINES.items()}
+    files = [published(mirror, f"{name}.txt", text[name], set=name) for name in LINES]
+    return {"title": "Small", "divided": "line", "files": files}
+
+
 def trees(mirror):
     return {"title": "Small", "file": published(mirror, "small.conllu", CONLLU)}
 
@@ -52,6 +58,7 @@ def trees(mirror):
     [
         ("parallel", "catalogue.yaml", parallel, "--dataset"),
         ("labelled", "labelled_catalogue.yaml", labelled, "--dataset"),
+        ("documents", "document_catalogue.yaml", documents, "--dataset"),
         ("trees", "treebank_catalogue.yaml", trees, "--treebank"),
     ],
 )

@@ -6,7 +6,8 @@ from typing import Any
 import numpy
 from headroom.claims.entries import all_claims, rule_of
 from headroom.claims.verdict import FAILS
-from headroom.study.tables import TABLES, StudyTables
+from headroom.study.tables import TABLES, StudyTables, TaskDescription
+from headroom.study.task_info import TASKS, TaskKind
 from pandas import DataFrame
 
 DRAWS = 100
@@ -23,16 +24,16 @@ def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]
         draw: Returns the rows of tables by their names.
         verdict: The verdict to count.
     """
-    entry, random, tables = all_claims()[claim], numpy.random.default_rng(0), StudyTables()
-    found = []
-    metric = "bleu" if tables.kind_of(task) == "translation" else "accuracy"
+    entry, random, found = all_claims()[claim], numpy.random.default_rng(0), []
+    kind: TaskKind = "translation" if task == "translation" else "classification"
+    tables, (metric, *_) = StudyTables(described={task: TaskDescription(kind=kind)}), TASKS[kind].metrics
     for _ in range(DRAWS):
         rows = draw(random)
         for name, own in rows.items():
             usual = {"study": "tiny", "run": f"{task}.baseline.seed1", "epoch": 8, "set": "test", "metric": metric}
             every = [dict.fromkeys(TABLES[name].names, "") | usual | row for row in own]
             tables._frames[name] = DataFrame(every)
-        readings = rule_of(entry)(tables, **entry.thresholds_of(task, tables.kind_of(task)))
+        readings = rule_of(entry)(tables, **entry.thresholds_of(task, kind))
         assert readings
         found += [one.verdict == verdict for one in readings]
     return float(numpy.mean(found))

@@ -7,6 +7,7 @@ import pytest
 from claims.claim_tables import classified, curve, effects, expect, numbers_in, shown, sites, study
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.core.heads import KINDS
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""
@@ -190,7 +191,8 @@ def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
 
 
 def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:
-    view = study(tmp_path, ablation=[*effects([0.0]), *classified(effects([0.0]))])
+    heads = [head for kind in KINDS for head in effects([0.0], kind=kind)]
+    view = study(tmp_path, ablation=[*heads, *classified(effects([0.0]))])
     found = shown(evaluate(view), view)
     tasks = {number: [one.task for one in found if one.claim.id == number] for number in ("M1", "M5", "M12", "M15")}
     assert tasks == {

@@ -22,7 +22,7 @@ from headroom.core.statistics import (
     resampling_weights,
     tail_p,
 )
-from headroom.engines.fairseq.judging import METRICS
+from headroom.engines.translation_scores import METRICS
 from headroom.methods.timing import ratio_summary
 from numpy import ndarray
 from translated_curves import quality_of, translated_curve
@@ -99,7 +99,7 @@ BY_ABLATION = {
 }
 
 
-IWSLT = kept_of(MICHEL["task_curves"]["translation"])
+IWSLT = kept_of(MICHEL["small_curves"]["translation"]["IWSLT14"])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_the_order_by_gradient_against_that_by_ablation(task: str, examples: int
 
 def test_kinds_of_attention() -> None:
     """At 70 % of one kind removed A keeps a third of what E and D keep."""
-    kinds = MICHEL["curves_by_kind"]
+    kinds = MICHEL["curves_by_kind"]["translation"]
 
     def draw(random: RANDOM) -> dict[str, list[Row]]:
         rows = [curve(translated(random, kept_of(own), 150), "translation", scope=kind) for kind, own in kinds.items()]
@@ -157,12 +157,12 @@ def test_kinds_of_attention() -> None:
 
 def test_what_the_first_and_the_last_epoch_keep() -> None:
     """The first epoch scores a fifth of the last one; the paper removes 20, 40, 50, 60 and 80 %."""
-    known = sorted(MICHEL["settling"])
+    known = sorted(MICHEL["settling"]["translation"])
 
     def draw(random: RANDOM) -> dict[str, list[Row]]:
         rows: list[Row] = []
         for epoch, place, full in ((1, 0, 0.2), (10, -1, 1.0)):
-            published = [1.0, *(MICHEL["settling"][share][place] / 100 for share in known), 0.0]
+            published = [1.0, *(MICHEL["settling"]["translation"][share][place] / 100 for share in known), 0.0]
             kept = numpy.interp(SHARES, [0, *(share / 100 for share in known), 1], published)
             rows += curve(translated(random, list(kept), 150, full), "translation", epoch=epoch)
         return {"pruning_epochs": rows}
@@ -228,7 +228,7 @@ def test_speed_with_half_of_the_heads(noise: float) -> None:
 
     def draw(random: RANDOM) -> dict[str, list[Row]]:
         rows = []
-        for size, speedup in MICHEL["timing"].items():
+        for size, speedup in MICHEL["timing"]["classification"].items():
             full, sliced = (numpy.exp(noise * random.normal(size=20)) / one for one in (1, speedup))
             value, low, high = ratio_summary(list(full), list(sliced))
             bounds = {"speedup": value, "speedup_low": low, "speedup_high": high}

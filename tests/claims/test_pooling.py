@@ -34,8 +34,10 @@ def study(name: str, value: float, trainings: str, **more: Any) -> tuple[dict[st
 
 def together(*studies: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, Any]]:
     claims, numbers = zip(*studies, strict=True)
-    tables = (pandas.DataFrame(rows, columns=table.names) for rows, table in ((claims, CLAIMS), (numbers, NUMBERS)))
-    return list(by_ground(*tables))
+    kinds = ["classification" if row["task"] == "sst2" else "translation" for row in claims]
+    frames = (pandas.DataFrame(rows, columns=table.names) for rows, table in ((claims, CLAIMS), (numbers, NUMBERS)))
+    verdicts, behind = frames
+    return list(by_ground(verdicts.assign(kind=kinds), behind))
 
 
 def test_corpora_are_random_effects_of_equal_weight() -> None:

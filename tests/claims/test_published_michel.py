@@ -47,7 +47,7 @@ def pruned(task: str, values: Sequence[float], heads: int) -> Callable[[], Table
 
 CURVES = {
     "WMT": ("translation", MICHEL["curves"]["translation"]["gradient"], 288),
-    "IWSLT": ("translation", MICHEL["task_curves"]["translation"], 144),
+    "IWSLT": ("translation", MICHEL["small_curves"]["translation"]["IWSLT14"], 144),
     "MNLI": ("mnli", MICHEL["curves"]["classification"]["gradient"], 144),
     **{name.upper(): (name, MICHEL["task_curves"][name], 144) for name in ("sst2", "cola", "mrpc")},
 }
@@ -115,7 +115,7 @@ def timed() -> Tables:
     usual = {"model": "sliced", "part": "model", "share_removed": 0.5, "device": "NVIDIA GeForce GTX 1080 Ti"}
     rows = [
         usual | {"batch_size": size, "speedup": gain, "speedup_low": gain, "speedup_high": gain}
-        for size, gain in MICHEL["timing"].items()
+        for size, gain in MICHEL["timing"]["classification"].items()
     ]
     return {"timing": of("mnli", rows)}
 
@@ -129,18 +129,18 @@ def counted(kind: str, task: str, heads: int, layers: int) -> Tables:
 
 
 def kinds() -> Tables:
-    own = MICHEL["curves_by_kind"].items()
+    own = MICHEL["curves_by_kind"]["translation"].items()
     return {"pruning": of("translation", [row for kind, values in own for row in curve(values, 96, scope=kind)])}
 
 
 def settled(first: int, last: int = 40) -> Tables:
-    known = sorted(MICHEL["settling"])
+    known = sorted(MICHEL["settling"]["translation"])
     shares = [0.0, *(share / 100 for share in known), 1.0]
     rows: list[Row] = []
     for epoch in (first, last):
         place = MICHEL["settling_epochs"].index(epoch)
         full = MICHEL["settling_full"][place]
-        kept = [1.0, *(MICHEL["settling"][share][place] / 100 for share in known), 0.0]
+        kept = [1.0, *(MICHEL["settling"]["translation"][share][place] / 100 for share in known), 0.0]
         rows += curve([full * share for share in kept], 144, shares, epoch=epoch)
     return {"pruning_epochs": of("translation", rows)}
 

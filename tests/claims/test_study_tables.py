@@ -11,7 +11,7 @@ from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
 from headroom.study.configuration import arms_in, list_tables, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
-from headroom.study.tables import TABLES, StudyTables
+from headroom.study.tables import TABLES, StudyTables, TaskDescription
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 
@@ -72,8 +72,9 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
     paths = write_example_study(tmp_path, only=("evaluation", "arms"), tasks=("sst2", "translation"))
-    tables = StudyTables(paths)
-    assert tables.tasks == ["translation", "sst2"]  # translation first, independent of the order of files
+    assert StudyTables(paths).tasks == ["sst2", "translation"]
+    tables = StudyTables(paths, described={"translation": TaskDescription(), "sst2": TaskDescription()})
+    assert tables.tasks == ["translation", "sst2"]  # in the order of the configuration
     assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
     assert tables.of_task("sst2").tasks == ["sst2"]
     assert tables.of_task("translation").arm_names == ["baseline", "svgd"]
@@ -288,8 +289,21 @@ def test_the_kind_of_a_task_is_what_its_configuration_says(tmp_path):
     path = tmp_path / "configuration.json"
     path.write_text('{"tasks": {"captions": {"task": "translation"}, "translation": {"task": "classification"}}}')
     tables = list_tables([], path)
-    assert [tables.kind_of(task) for task in ("captions", "translation", "sst2")] == [
-        "translation",
-        "classification",
-        "classification",  # unknown: results without a configuration
-    ]
+    assert [tables.kind_of(task) for task in ("captions", "translation")] == ["translation", "classification"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind"),
+    [("bleu", "translation"), ("f1", "classification"), ("matthews", "classification"), ("next", "language")],
+)
+def test_the_kind_of_a_task_without_a_configuration_is_that_of_its_metric(metric, kind, tmp_path):
+    tables = study(tmp_path, ablation=[{"run": "mine.baseline.seed1", "metric": metric}])
+    assert tables.kind_of("mine") == kind
+    assert tables.of_task("mine").kind == kind
+
+
+def test_the_kinds_of_attention_are_those_of_the_heads_in_the_tables(tmp_path):
+    decoder, classifier = {"run": "mine.baseline.seed1", "kind": "D"}, {"run": CLASSIFIER, "kind": "E"}
+    tables = study(tmp_path, scores=[decoder], ablation=[classifier])
+    assert [tables.of_task(task).kinds for task in ("mine", "sst2")] == [("D",), ("E",)]
+    assert StudyTables().kinds == ("E", "A", "D")

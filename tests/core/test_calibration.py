@@ -21,7 +21,7 @@ from headroom.core.statistics import (
     tail_p,
     welch,
 )
-from headroom.engines.fairseq.judging import METRICS
+from headroom.engines.translation_scores import METRICS
 from numpy import ndarray
 from scipy.special import betaln
 from translated_curves import translated_curve

@@ -7,7 +7,7 @@ import numpy
 import pytest
 from headroom.core import statistics
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq import judging as metrics
+from headroom.engines import translation_scores as metrics
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 

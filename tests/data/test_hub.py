@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.corpora import Request
+from headroom.data.documents import DocumentText
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.parallel import ParallelSets, ParallelText
 from headroom.data.providers import hub
+from headroom.settings.documents import DocumentHubCorpus
 from headroom.settings.labelled import HubCorpus
 from headroom.settings.parallel import ParallelHubCorpus
 
@@ -226,3 +228,25 @@ def test_whether_the_hub_answers(monkeypatch):
     monkeypatch.undo()  # the stand-in of `online`
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     assert not hub.hub_answers()
+
+
+class TestDocuments:
+    def load(self, **changed):
+        return hub.documents(DocumentHubCorpus.model_validate({"dataset": "some/texts", **changed}), Request(Path()))
+
+    def test_are_rows_with_text(self, given, caplog):
+        given({"validation": Table({"text": ["one\ntwo", " ", None, "a\0b"]}), "test": Table({"text": ["three"]})})
+        loaded = self.load()
+        assert list(loaded.texts) == ["train", "valid", "test"]
+        assert loaded.texts["train"] == DocumentText([])
+        assert loaded.texts["valid"] == DocumentText(["one\ntwo", "a b"])
+        assert "skipped 2 of 4 documents of valid: no text" in caplog.text
+
+    @pytest.mark.parametrize(
+        ("column", "message"),
+        [("article", r"key text: some/texts has no column 'text'; choose one of article"), ("text", "key test: split")],
+    )
+    def test_need_a_column_with_text(self, given, column, message):
+        given({"validation": Table({column: ["one", "two"]}), "test": Table({column: [" "]})})
+        with pytest.raises(HeadroomError, match=message):
+            self.load()

@@ -5,8 +5,8 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
-from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.engine import TranslationEngine, read_pairs
+from headroom.data.parallel import ParallelText, read_pairs
+from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.preparation import released

@@ -327,11 +327,14 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, m
 
 
 @pytest.mark.parametrize("written", ["E1:1 mean", "E1:1 refit"])
-def test_a_site_without_an_output_bias_can_hold_no_constant(fairseq, written):
-    model = fairseq.load()
-    model.live_sites[0].output.bias = None
-    with pytest.raises(HeadroomError, match="site E1: no output bias to store means"):
-        model.realise(Intervention.parse(written), drawn_replacements(model.live_sites))
+def test_a_site_without_an_output_bias_gets_one_for_the_constant(fairseq, written):
+    model, masked = fairseq.load(), fairseq.load()
+    for one in (model, masked):
+        one.live_sites[0].output.bias = None
+    replacements, batch = drawn_replacements(model.live_sites), fairseq.batch(masked)
+    model.realise(Intervention.parse(written), replacements)
+    masked.gates.apply(Intervention.parse(written), replacements)
+    torch.testing.assert_close(model.logits(batch), masked.logits(batch), rtol=1e-4, atol=1e-5)
 
 
 def test_repairs_are_in_the_weight_and_the_bias(fairseq):

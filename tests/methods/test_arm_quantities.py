@@ -138,8 +138,9 @@ def curve(
 ) -> pandas.DataFrame:
     """Return the curve of a model with four heads."""
     steps = range(len(values)) if removed is None else removed
-    columns = {"task": task, "heads_removed": steps, "heads_total": 4, "value": values, "full": full, "chance": chance}
-    return pandas.DataFrame(columns)
+    metric = "bleu" if task == "translation" else "accuracy"
+    columns = {"task": task, "metric": metric, "heads_removed": steps, "heads_total": 4, "value": values}
+    return pandas.DataFrame(columns | {"full": full, "chance": chance})
 
 
 def test_area_of_a_straight_line_and_of_a_cliff() -> None:

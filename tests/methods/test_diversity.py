@@ -113,7 +113,9 @@ class TestHops:
 
         real = {"E": (queries[rows], keys[rows])}
         places = torch.zeros(2, 2)[rows]
-        return MapBatch(positions=[], ordinary=real, real=real, batch_first=True, pieces=places, spans=None, show=show)
+        return MapBatch(
+            positions=[], reads="E", ordinary=real, real=real, batch_first=True, pieces=places, spans=None, show=show
+        )
 
     def test_all_but_values(self):
         model = planted({"queries": "hops"}, hops=[[0.0], [1.0]])

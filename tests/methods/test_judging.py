@@ -9,10 +9,10 @@ from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, interval, mcnemar_p
-from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.engine import read_pairs
-from headroom.engines.fairseq.judging import METRICS, TranslatedSet
+from headroom.data.parallel import ParallelText, read_pairs
+from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.sweeps import Sweep
+from headroom.engines.translation_scores import METRICS
 from headroom.methods.judging import Judge, comparisons, name_substitute, read_shards, write_shard
 from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF

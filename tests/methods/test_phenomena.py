@@ -8,7 +8,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.grammar.phenomena import Case, csv_lines
-from headroom.engines.fairseq.engine import read_pairs
+from headroom.data.parallel import read_pairs
 from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 from headroom.experiments.phenomena.stage import groups
 

@@ -63,7 +63,7 @@ def test_the_board_has_a_mark_for_every_verdict(places: list[Path], page: Path) 
 def test_every_curve_has_an_entry_of_the_key(page: Path) -> None:
     tree = html.parse(page)
     key = [one.text_content().strip() for one in tree.xpath("//ul[@class='key']/li")]
-    wanted = [f"{study}, {task_name(task)}" for study, tasks in STUDIES.items() for task in tasks]
+    wanted = [f"{study}, {task_name(task)}" for study, tasks in STUDIES.items() for task in sorted(tasks)]
     assert key == [*wanted, "full model"]
     assert len({html.tostring(one) for one in tree.xpath("//ul[@class='key']/li/svg")}) == len(key)
     assert len(tree.xpath("//div[@class='panel']/svg")) == 1

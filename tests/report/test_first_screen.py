@@ -99,4 +99,4 @@ def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
         row |= {"normalised": "raw", "value": 0.5, "signature": ""}
         paths.append(tmp_path / "scores" / f"{run}.csv")
         SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
-    assert describe_study(StudyTables(paths)) == "translation with 4 heads; 2 arms, 1 seed"
+    assert describe_study(StudyTables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"

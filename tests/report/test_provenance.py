@@ -71,5 +71,5 @@ def test_answers_computed_again_are_counted_once_per_sweep():
         ]
     )
     tables = SimpleNamespace(frame=lambda name: frame if name == "ablation" else StudyTables().frame(name))
-    assert _count_again(tables).endswith("translated without reuse: 32, of which 1 with another result.")
+    assert _count_again(tables).endswith("without reuse: 32, of which 1 with another result.")
     assert _count_again(StudyTables()) == ""

@@ -6,6 +6,7 @@ from typing import ClassVar
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.settings.load import load_study
+from headroom.settings.models import HubModelSettings
 
 BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": {}, "sst2": {}}}
 
@@ -110,6 +111,58 @@ def test_mistakes_name_the_key(configuration, message):
         load_study(configuration)
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 0
+
+
+MODEL = {"arms": {"baseline": {"method": "baseline"}}, "corpus": {"source": "sacrebleu"}}
+
+
+class TestReleasedModels:
+    def test_of_translation_are_of_fairseq_unless_they_say_otherwise(self):
+        for given, library in (
+            ({"path": "."}, "fairseq"),
+            ({"library": "transformers", "name": "o/m"}, "transformers"),
+        ):
+            study = load_study({"seeds": [1], "translation": {**MODEL, "released": given}})
+            assert study.tasks["translation"].released.library == library
+            assert load_study(json.loads(study.used())).used() == study.used()
+
+    def test_in_the_hubs_format_are_in_one_place(self):
+        places = {"path": "here", "name": "owner/model", "package": "some_models"}
+        kinds = ("directory", "hub", "package")
+        for (key, value), kind in zip(places.items(), kinds):
+            assert HubModelSettings(**{key: value}).place.source == kind
+        with pytest.raises(ValueError, match="give one of path, name and package"):
+            HubModelSettings(path="here", name="owner/model")
+
+    @pytest.mark.parametrize(
+        ("task", "message"),
+        [
+            ({"released": {"path": ".", "dtype": "float32"}}, "translation.released.dtype: "),
+            ({"released": {"library": "jax", "path": "."}}, "translation.released: "),
+            (
+                {"released": {"library": "transformers", "path": "."}, "gates": {"ways": []}},
+                "translation.gates: does not apply to the released model",
+            ),
+            (
+                {
+                    "released": {"library": "transformers", "path": "."},
+                    "bakeoff": {"criteria": ["wanda"], "retraining": {"updates": 5, "criterion": "wanda"}},
+                },
+                "translation.bakeoff.retraining.updates: only classifiers and models of fairseq are trained",
+            ),
+        ],
+    )
+    def test_name_the_key_of_what_they_cannot_have(self, task, message):
+        with pytest.raises(HeadroomError) as caught:
+            load_study({"seeds": [1], "translation": {**MODEL, **task}})
+        assert str(caught.value).startswith(f"configuration: {message}")
+        assert str(caught.value).count("\n") == 0
+
+    def test_of_a_classifier_have_no_prefix(self):
+        corpus = {"source": "files", "valid": "v", "test": "t", "labels": ["a", "b"]}
+        released = {"path": ".", "prefix": "say: "}
+        with pytest.raises(HeadroomError, match=r"rte\.released\.prefix: applies only to translation; leave it out"):
+            load_study({"seeds": [1], "classification": {"rte": {"corpus": corpus, "released": released}}})
 
 
 class TestTasks:

@@ -3,11 +3,11 @@
 import pytest
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
-from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.engine import read_pairs
-from headroom.engines.fairseq.judging import METRICS, TranslatedSet
+from headroom.data.parallel import ParallelText, read_pairs
+from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.fairseq.sweeps import Sweep
+from headroom.engines.translation_scores import METRICS
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.stage import effects_on_halves
 from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES

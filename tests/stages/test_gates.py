@@ -8,9 +8,9 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import Site, parse_profile
+from headroom.data.parallel import read_pairs
 from headroom.engines.fairseq import training as translation_engine
 from headroom.engines.fairseq.checkpoint import load_state
-from headroom.engines.fairseq.engine import read_pairs
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.gates import from_scratch

@@ -3,7 +3,7 @@
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
-from headroom.engines.fairseq.judging import METRICS
+from headroom.engines.translation_scores import METRICS
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.attention_stats.table import RELEVANCE

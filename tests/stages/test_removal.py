@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile, parse_profile
 from headroom.core.interventions import PLAIN, Intervention
-from headroom.engines.fairseq.engine import read_pairs
+from headroom.data.parallel import read_pairs
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.removal import stage as removal

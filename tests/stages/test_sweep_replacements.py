@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.engine import read_pairs
+from headroom.data.parallel import read_pairs
 from headroom.engines.gates import Replacements
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.table import ABLATION_REPLACED

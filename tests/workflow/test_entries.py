@@ -32,8 +32,7 @@ def ready(tmp_path: Path) -> Project:
     """Return a directory with a Makefile and the files that it looks for."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     (tmp_path / "envs").mkdir()
-    for name in ("envs/requirements.txt", "envs/fairseq.txt", "own.yaml"):
-        (tmp_path / name).touch()
+    (tmp_path / "envs" / "create.sh").touch()
     return Project(tmp_path)
 
 
@@ -48,7 +47,7 @@ def test_make_passes_a_mirror_and_a_number_of_cores_on(ready: Project) -> None:
 def test_make_compares_the_studies_that_are_named(ready: Project) -> None:
     made = ready.run("make", "--dry-run", "compare", "STUDIES=starter sst2", "PAGE=reports/two.html").output
     assert 'headroom compare results/starter results/sst2 --output "reports/two.html"' in made
-    unnamed = ready.run("make", "--old-file=.venv/ready", "compare")
+    unnamed = ready.run("make", "compare")
     assert unnamed.status != 0
     assert "make compare: no studies named" in unnamed.output
 

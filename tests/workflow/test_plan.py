@@ -1,5 +1,6 @@
 """The plan of a study: its runs and files, the settings of its jobs, and missing files."""
 
+import json
 from functools import partial
 from typing import ClassVar
 
@@ -14,10 +15,12 @@ from headroom.experiments.pruning import experiment as pruning
 from headroom.experiments.training import experiment as training
 from headroom.experiments.update_cost import experiment as update_cost
 from headroom.missing import missing_files, missing_mirror, wrong_criteria
+from headroom.preparation.rules import RULES as PREPARATION
 from headroom.report.rules import list_resamples, list_tables
 from headroom.settings.load import load_study
 from headroom.study.jobs import forms_of
 from headroom.study.plan import Plan, local_files, own_files
+from headroom.study.stages import as_data, place_of
 
 RUN = "translation.baseline.seed1"
 OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
@@ -62,6 +65,49 @@ class TestFiles:
         other = RUN.replace("seed1", "seed2")  # it is not examined in detail
         assert pruning.read_epochs(plan, {"run": other})["checkpoints"] == plan.checkpoints(other, plan.last(other))
         assert "<results>/s/runs/pairs.baseline.seed1/epoch0.1/config.json" in plan.checkpoints("pairs.baseline.seed1")
+
+
+class TestModelsOfTransformers:
+    LANGUAGE: ClassVar = {
+        "task": "language",
+        "released": {"path": "."},
+        "corpus": {"source": "files", "path": "t.txt"},
+        "windows": {"length": 64},
+    }
+    OPUS: ClassVar = {
+        "task": "translation",
+        "released": {"library": "transformers", "name": "owner/opus", "removable": False},
+        "corpus": {"source": "sacrebleu"},
+        "arms": {"baseline": {"method": "baseline"}},
+    }
+    PLAN = planned(seeds=[1], tasks={"text": LANGUAGE, "opus": OPUS})
+
+    def test_have_engines_and_files_of_their_own(self):
+        assert [self.PLAN.engine_of(task) for task in ("text", "opus")] == ["causal", "seq2seq"]
+        assert self.PLAN.corpus("text", "test") == ["text/corpus/test.jsonl", "text/corpus/corpus.json"]
+        assert self.PLAN.corpus("opus", "test") == ["opus/corpus/test.source", "opus/corpus/test.target"]
+        for run in self.PLAN.runs:
+            assert self.PLAN.data(run, "test")["vocabulary"] == []
+            assert place_of("checkpoint", self.PLAN.checkpoints(run)) == f"<results>/s/runs/{run}/epoch1"
+
+    def test_have_no_job_that_trains_them_or_removes_what_cannot_be(self):
+        rules = [*PREPARATION, *(rule for experiment in list_experiments() for rule in experiment.rules)]
+        asked = {task: set() for task in ("text", "opus")}
+        for form in forms_of(self.PLAN, rules):
+            for stage, values in (call for calls in form.calls.values() for call in calls):
+                asked[self.PLAN.task_of(values)].add(stage.name)
+        every = {"acquire", "released", "evaluation", "ablation", "agreement", "keep_one", "scores", "rank_correlation"}
+        every |= {"pruning", "attention_stats", "relevance", "roles", "attention_maps", "diversity", "particles"}
+        assert asked["text"] == {*every, "parameters", "removal", "timing"}
+        assert asked["opus"] == {*every, "parameters"}
+
+    def test_read_text_in_the_same_windows_in_every_job(self):
+        windows = {"length": 64, "stride": 64, "per_set": None, "windows_at_once": 8}
+        for experiment in list_experiments():
+            for stage in (stage for rule in experiment.rules for stage in rule.stages if stage.loads_model):
+                for values in (one for one in stage.calls(self.PLAN) if one["run"].startswith("text")):
+                    settings = as_data(settings_of(stage, self.PLAN, **values)["windows"])
+                    assert settings == windows
 
 
 def settings_of(stage, plan, **values):
@@ -227,6 +273,22 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
     assert keys == [f"classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")]
     assert missing_mirror(planned(translation={}, mirror="gone").study)
     assert not missing_mirror(planned(translation={}, mirror="http://x.org").study)
+
+
+def test_files_of_a_language_model_that_are_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").touch()
+    (tmp_path / "model").mkdir()
+    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    (tmp_path / "model/model.safetensors.index.json").write_text(json.dumps(index))
+    task = {"task": "language", "released": {"path": "model"}, "pairs": {"path": "pairs.tsv"}}
+    files = {"source": "files", "documents": "file", "path": "text.txt"}
+    lines = missing_files(planned(seeds=[1], tasks={"text": {**task, "corpus": files}}).study)
+    assert [line.split(": ")[1] for line in lines] == [
+        f"tasks.text.{key}" for key in ("corpus.path", "pairs.path", "released.path")
+    ]
+    assert "no directory text.txt" in lines[0]
+    assert "2 of 2 files of weights are missing, e.g. model-1.safetensors" in lines[2]
 
 
 def test_tasks_of_one_kind_have_files_of_their_own():

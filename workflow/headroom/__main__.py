@@ -15,13 +15,14 @@ from headroom.core.command import run
 GROUPS = ("Data", "Models", "Which heads matter", "What heads do", "Without heads", "Arms", "Answers")
 """The groups of stages, in the order in which `--help` lists them."""
 
-ANSWERS = {
-    "report": ("headroom.report.__main__", "write the report"),
-    "compare": ("headroom.report.compare", "put the verdicts and pruning curves of finished studies on one page"),
-    "reference": ("headroom.report.reference", "ship finished studies with the project, or compare a rerun with them"),
-    "docs": ("headroom.docs", "write the generated pages"),
-}
-"""The stages that belong to no experiment, with their modules."""
+OTHERS = (
+    ("Data", "new", "headroom.new", "write the study of a model that you have"),
+    ("Answers", "report", "headroom.report.__main__", "write the report"),
+    ("Answers", "compare", "headroom.report.compare", "put verdicts and curves of finished studies on one page"),
+    ("Answers", "reference", "headroom.report.reference", "ship finished studies, or compare a rerun with them"),
+    ("Answers", "docs", "headroom.docs", "write the generated pages"),
+)
+"""The stages that belong to no experiment: group, name, module, description."""
 
 
 def list_stages() -> Iterator[tuple[str, str, str, str]]:
@@ -38,7 +39,7 @@ def list_stages() -> Iterator[tuple[str, str, str, str]]:
     ]
     for stage in {stage.name: stage for stage in reversed(stages)}.values():
         yield stage.group, stage.name, stage.place, stage.about
-    yield from (("Answers", name, module, about) for name, (module, about) in ANSWERS.items())
+    yield from OTHERS
 
 
 def module_of(stage: str) -> str:

@@ -14,9 +14,12 @@ from headroom.core.files import atomic_path
 from headroom.core.table import Column, Table
 from headroom.experiments.tables import REGISTRY
 from headroom.settings.study import Study
-from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TranslationSettings
 
 Schema = dict[str, Any]
+
+KINDS: tuple[Any, ...] = (TranslationSettings, ClassificationSettings, LanguageSettings)
+"""The models of all kinds of tasks; the others are described by what they do not share with the first."""
 
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
 TABLES_NOTE = "written by `make docs` from workflow/headroom/experiments/*/table.py; do not edit"
@@ -57,8 +60,8 @@ def table_text() -> str:
     study = {**root, "properties": {name: one for name, one in root["properties"].items() if name != "tasks"}}
     lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"])]
     lines += [*_section(study, root, Study(), "", 1), "", *TASKS_INTRODUCTION.strip().split("\n")]
-    for example in (TranslationSettings(), ClassificationSettings()):
-        entry = root["$defs"][type(example).__name__]
+    for kind in KINDS:
+        entry, example = root["$defs"][kind.__name__], kind.model_construct()
         lines += ["", f"## `tasks.<name>` with `task: {example.task}`", "", _plain(entry["description"])]
         lines += _section(entry, root, example, "", 2)
     return "\n".join(lines) + "\n"
@@ -97,12 +100,12 @@ def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterato
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
     """Yield the table of a section's own keys, then the sections within it; `example` has its defaults.
 
-    Of a section of classification that translation has too, only what differs is listed.
+    Of a section that translation has too, other tasks list only what differs.
     """
     own_first = sorted(
         section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
     )
-    twins = root["$defs"]["TranslationSettings"]["properties"] if isinstance(example, ClassificationSettings) else {}
+    twins = root["$defs"][KINDS[0].__name__]["properties"] if isinstance(example, KINDS[1:]) else {}
     same = [name for name in own_first if section["properties"][name] == twins.get(name)]
     same = [name for name in same if name != "arms"]  # by default other ones
     parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
@@ -114,13 +117,19 @@ def _section(section: Schema, root: Schema, example: Any, prefix: str, level: in
     for name, (entry, inner) in parts.items():
         if _is_section(inner) and name not in same:
             yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
-            yield from _inner(entry, inner, root, getattr(example, name), f"{prefix}{name}", twins.get(name), level + 1)
+            default = getattr(example, name, None)
+            yield from _inner(entry, inner, root, default, f"{prefix}{name}", twins.get(name), level + 1)
 
 
 def _inner(
     entry: Schema, inner: Schema, root: Schema, example: Any, path: str, twin: Schema | None, level: int
 ) -> Iterator[str]:
     """Yield one section: its description and its keys, each once for all of its variants."""
+    same = _resolve(twin, root) if twin else {}
+    if inner in [_resolve(form, root) for form in same.get("oneOf", ())]:
+        key = same["discriminator"]["propertyName"]
+        yield f"{_plain(entry['description'])}. As for translation with `{key}: {inner['properties'][key]['const']}`."
+        return
     values = inner.get("additionalProperties")
     named = isinstance(values, dict)
     if isinstance(values, dict):
@@ -138,8 +147,9 @@ def _inner(
         yield from _section(inner, root, next(iter(example.values())) if named else example, f"{path}.", level)
         return
     key = inner["discriminator"]["propertyName"]
-    chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key)
-    yield f"{_plain(entry.get('description', ''))}. Default: {key} {_literal(chosen)}."
+    chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key, None)
+    default = f"{key} {_literal(chosen)}" if chosen else "unset" if "default" in entry else "none, it is required"
+    yield f"{_plain(entry.get('description', ''))}. Default: {default}."
     if twin and _forms(twin) == _forms(entry):
         yield from ["", "Forms and keys are those of translation."]
         return
@@ -195,9 +205,9 @@ def _cells(section: Schema, root: Schema, prefix: str) -> Iterator[str]:
 
 def _resolve(entry: Schema, root: Schema) -> Schema:
     """Follow a reference into the definitions of the schema; of a section that may be unset, that of the section."""
-    options = [option for option in entry.get("anyOf", ()) if "$ref" in option]
-    reference = entry.get("$ref") or (options[0]["$ref"] if options else None)
-    return root["$defs"][reference.rsplit("/", 1)[1]] if reference else entry
+    options = [option for option in entry.get("anyOf", ()) if "$ref" in option or "oneOf" in option]
+    entry = options[0] if options else entry
+    return root["$defs"][entry["$ref"].rsplit("/", 1)[1]] if "$ref" in entry else entry
 
 
 def _is_section(entry: Schema) -> bool:

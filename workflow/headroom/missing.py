@@ -1,15 +1,35 @@
-"""Files, mirror and criteria that a study names but that do not exist. Checked before any job runs."""
+"""What a study needs but does not find: libraries, files, a mirror, criteria. Checked before any job runs."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
+from headroom.core.command import run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.engines.hub.weight_files import check_weights
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
+from headroom.settings.documents import DocumentFiles
+from headroom.settings.load import read_study
+from headroom.settings.models import HubModelSettings, ReleasedModel
 from headroom.settings.study import Study
-from headroom.settings.tasks import TranslationSettings
+from headroom.settings.tasks import LanguageSettings
 from headroom.study.plan import Plan
+
+
+def missing_parts(plan: Plan) -> list[str]:
+    """Return a line if the study has models of fairseq and the environment of this process lacks it."""
+    if "fairseq" not in parts_of(plan) or find_spec("fairseq"):
+        return []
+    return ["environment: the module 'fairseq' is missing; run `make study`, or `bash envs/create.sh fairseq`"]
+
+
+def parts_of(plan: Plan) -> list[str]:
+    """Return the parts of .venv that a study needs besides the one for all studies."""
+    return [part for part in ("fairseq",) if part in map(plan.environment_of, plan.study.tasks)]
 
 
 def missing_mirror(study: Study) -> list[str]:
@@ -22,22 +42,38 @@ def missing_mirror(study: Study) -> list[str]:
 
 def missing_files(study: Study) -> list[str]:
     """Return a line for every file or directory that the configuration names and that does not exist."""
-    return [
+    missing = [
         f"configuration: {key}: no {what} {path} in {os.getcwd()}; correct the path"
         for key, path, what, exists in _list_named_files(study)
         if not exists(path)
     ]
+    return [*missing, *_incomplete_models(study)]
+
+
+def _incomplete_models(study: Study) -> Iterator[str]:
+    """Yield a line for every directory of a released model that lacks files of its weights."""
+    for name, task in study.tasks.items():
+        released = task.released
+        if isinstance(released, HubModelSettings) and released.path and os.path.isdir(released.path):
+            try:
+                check_weights(Path(released.path), released.gguf)
+            except HeadroomError as error:
+                yield f"configuration: {study.place(name)}.released.path: {error}"
 
 
 def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
     for name, task in study.tasks.items():
         place = study.place(name)
+        whole = isinstance(task.corpus, DocumentFiles) and task.corpus.documents == "file"
+        kind, exists = ("directory", os.path.isdir) if whole else ("file", os.path.isfile)
         for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
-            yield f"{place}.corpus.{key}", path, "file", os.path.isfile
+            yield f"{place}.corpus.{key}", path, kind, exists
+        if isinstance(task, LanguageSettings) and task.pairs:
+            yield f"{place}.pairs.path", task.pairs.path, "file", os.path.isfile
         if own := getattr(getattr(task, "encoder", None), "path", None):
             yield f"{place}.encoder.path", own, "directory", os.path.isdir
         if task.released and task.released.path:
-            packed = isinstance(task, TranslationSettings)
+            packed = isinstance(task.released, ReleasedModel)
             kind, exists = ("directory or archive", os.path.exists) if packed else ("directory", os.path.isdir)
             yield f"{place}.released.path", task.released.path, kind, exists
         if task.treebank.source == "files":
@@ -74,3 +110,14 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
         f"configuration: {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "
         "choose a criterion that is scored to be compared, e.g. gradient-example"
     ]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the parts of .venv that the study of a file needs, for `make study`."""
+    parser = stage_parser("missing", main.__doc__)
+    parser.add_argument("study", help="path of the configuration")
+    print(*parts_of(Plan(read_study(parser.parse_args(arguments).study))))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -52,7 +52,7 @@ try:
     from headroom.report.rules import RULES as DECISIONS
     from headroom.report.rules import list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
-    from headroom.missing import missing_files, missing_mirror, wrong_criteria
+    from headroom.missing import missing_files, missing_mirror, missing_parts, wrong_criteria
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study
     from headroom.study.jobs import forms_of
@@ -71,7 +71,12 @@ except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
 plan, sources = Plan(study), Sources(WORKFLOW)
-if mistakes := [*missing_files(study), *wrong_criteria(plan)]:
+own_environments = workflow.deployment_settings.deployment_method  # of jobs: conda, containers
+if mistakes := [
+    *([] if own_environments else missing_parts(plan)),
+    *missing_files(study),
+    *wrong_criteria(plan),
+]:
     raise WorkflowError("\n".join(mistakes))
 for remark in missing_mirror(study):
     logger.warning(remark)

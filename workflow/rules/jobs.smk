@@ -60,7 +60,7 @@ def mirror_of(form):
     depend on `resources`.
     """
     calls = [call for own in form.calls.values() for call in own]
-    downloads = study.mirror and any(plan.kind_of(plan.task_of(values)) in stage.downloads for stage, values in calls)
+    downloads = study.mirror and any(stage.downloads(plan, plan.task_of(values)) for stage, values in calls)
     return lambda wildcards, resources: f"--mirror {shlex.quote(study.mirror)}" if downloads else ""
 
 

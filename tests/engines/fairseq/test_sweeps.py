@@ -5,11 +5,13 @@ import pytest
 import torch
 from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq import changes, sweeps
-from headroom.engines.fairseq.changes import after, cut_after, end_translations, sample_rows
+from headroom.engines import translation_scores
+from headroom.engines.fairseq import sweeps
+from headroom.engines.fairseq.changes import after, cut_after, end_translations
 from headroom.engines.fairseq.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.gates import Replacements
+from headroom.engines.translation_scores import sample_rows
 from headroom.settings.answers import DecodingSettings
 from known_replacements import drawn_addition
 
@@ -72,7 +74,7 @@ def test_every_intervention_equals_plain_decoding_and_losses(lively, batches, sw
 
 @pytest.mark.parametrize(("name", "value"), [("_ROOM", 0), ("_WORTH", 2.0), ("EVERY", 1), ("ROWS", 3)])
 def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypatch, name, value):
-    monkeypatch.setattr(changes if name == "EVERY" else sweeps, name, value)
+    monkeypatch.setattr(translation_scores if name == "EVERY" else sweeps, name, value)
     sweep = Sweep(lively, batches, lively.translate_pieces(batches, SHORT), SHORT)
     for one in list(interventions(lively))[::3]:
         pieces, nats = plainly(lively, batches, one)
@@ -82,7 +84,7 @@ def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypat
 
 
 def test_sentences_decoded_again_are_counted_and_differences_found(lively, batches, monkeypatch):
-    monkeypatch.setattr(changes, "EVERY", 1)
+    monkeypatch.setattr(translation_scores, "EVERY", 1)
     monkeypatch.setattr(sweeps, "_WORTH", 0)
     plain = lively.translate_pieces(batches, SHORT)
     one = Intervention(parse_profile("E1:1", lively.sites))
@@ -97,7 +99,7 @@ def test_sentences_decoded_again_are_counted_and_differences_found(lively, batch
 
 def test_the_sample_rotates_with_the_intervention(lively):
     ones = list(interventions(lively))
-    rows = [tuple(sample_rows(one, range(500)).tolist()) for one in ones]
+    rows = [tuple(sample_rows(one, range(500))) for one in ones]
     assert all(len(row) == 10 for row in rows)
     assert len(set(rows)) > len(ones) / 2
 

@@ -12,7 +12,7 @@ from headroom.core.files import sha256
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, new_encoder, write_encoder
 from headroom.engines.hub.sites import longest_input
 from headroom.engines.hub.sources import locate
-from headroom.settings.models import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
+from headroom.settings.models import DirectoryEncoder, HubEncoder, HubModelSettings, NewEncoder, PackageEncoder
 from safetensors.torch import load_file, save_file
 from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, examples, same, toy_encoder
@@ -247,6 +247,24 @@ class TestHub:
             monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
 
         return answer
+
+    def test_all_parts_of_split_weights_are_there(self, hub, tmp_path):
+        index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+        (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+        (tmp_path / "model-1.safetensors").touch()
+        for settings in (HubModelSettings(name="some/model"), HubModelSettings(path=str(tmp_path))):
+            hub()
+            with pytest.raises(
+                HeadroomError, match=r"1 of 2 files of weights are missing, e\.g\. model-2\.safetensors;"
+            ):
+                locate(settings, "released")
+        (tmp_path / "model-2.safetensors").touch()
+        assert locate(HubModelSettings(path=str(tmp_path)), "released") == tmp_path
+
+    def test_a_gguf_file_is_there(self, tmp_path):
+        (tmp_path / "other.gguf").touch()
+        with pytest.raises(HeadroomError, match=r"no file my\.gguf; choose from other\.gguf$"):
+            locate(HubModelSettings(path=str(tmp_path), gguf="my.gguf"), "released")
 
     def test_it_is_downloaded(self, hub, tmp_path):
         hub()

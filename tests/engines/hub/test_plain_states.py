@@ -10,7 +10,7 @@ from headroom.core.interventions import PLAIN, Intervention
 from headroom.engines.hub.classifier.first_position import read_at_first_position
 from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.plain_states import PlainStates
+from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.removal import fold
 from headroom.methods.judging import Judge
 from known_replacements import drawn_replacements

@@ -53,26 +53,12 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
 @pytest.mark.parametrize(
     ("configuration", "reason"),
     [
-        (
-            toy_configuration("albert"),
-            "AlbertForSequenceClassification.*AlbertAttention .*in addition to.*: LayerNorm",
-        ),
-        (toy_configuration("deberta"), "DebertaForSequenceClassification.*no module.* query, key and value"),
-        (transformers.BertConfig(**TINY, is_decoder=True), "BertForSequenceClassification.*it has a decoder"),
-        (
-            transformers.OPTConfig(
-                vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=4, ffn_dim=8
-            ),
-            "OPTForSequenceClassification.*OPTAttention attends only to the past",
-        ),
+        (transformers.BertConfig(**TINY, is_decoder=True), "BertForSequenceClassification.*only to the past"),
         (
             transformers.LlamaConfig(**TINY, num_key_value_heads=2),
-            "LlamaForSequenceClassification.*LlamaAttention",
+            "LlamaForSequenceClassification.*LlamaAttention attends only to the past",
         ),
-        (
-            transformers.LongformerConfig(**TINY, attention_window=4),
-            "LongformerForSequenceClassification.*in addition to.*: key_global, query_global, value_global",
-        ),
+        (transformers.XLNetConfig(vocab_size=20, d_model=16, n_layer=1, n_head=4, d_inner=8), "no module"),
     ],
     ids=lambda value: getattr(value, "model_type", ""),
 )
@@ -88,7 +74,7 @@ class Unusual:
 
     @staticmethod
     def headless(attention: nn.Module) -> None:
-        del attention.self.num_attention_heads
+        del attention.self.num_attention_heads, attention.self.attention_head_size
 
     @staticmethod
     def unequal(attention: nn.Module) -> None:
@@ -111,7 +97,7 @@ class Unusual:
     ("change", "reason"),
     [
         (Unusual.headless, "BertSelfAttention has no attribute with its number of heads"),
-        (Unusual.unequal, "query, key and value of BertSelfAttention are not equally wide"),
+        (Unusual.unequal, "keys and values of BertSelfAttention are not equally wide"),
         (Unusual.ragged, "the 16 features of BertSelfAttention are not a multiple of its 3 heads"),
         (Unusual.two_outputs, "BertSelfAttention has 2 layers that may be its output, not one"),
         (Unusual.no_output, "BertSelfAttention has 0 layers that may be its output, not one"),

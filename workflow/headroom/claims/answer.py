@@ -16,7 +16,8 @@ from headroom.claims.entries import ANSWER_FILE, Claim, all_claims, find_functio
 from headroom.claims.evaluation import Decision
 from headroom.claims.verdict import Number, Reading, together
 from headroom.core.statistics import Estimate
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TaskKind
 
 
 class AnswerNumber(BaseModel):
@@ -30,7 +31,6 @@ class AnswerNumber(BaseModel):
     part: str = Field("", description="The part of the claim.")
     threshold: str = Field("", description="The threshold that it is, where the claim has that number.")
     asked: bool = Field(False, description="Whether what the claim's rule asks of it stands beside.")
-    kind: TaskKind | None = Field(None, description="The only kind of task that it is about.")
     compute: str = Field("", description="The function that computes it, `<experiment>.<function>`.")
 
     @property
@@ -60,8 +60,6 @@ def answer(tables: StudyTables, decisions: Sequence[Decision]) -> list[tuple[str
 
 
 def _of_task(entry: AnswerNumber, view: StudyTables, decisions: Sequence[Decision]) -> Iterator[Reading]:
-    if entry.kind not in (None, view.kind):
-        return
     if entry.compute:
         yield from _compute(entry, view, view.task, view.kind)
         return

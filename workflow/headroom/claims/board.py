@@ -42,7 +42,7 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
     for one in group:
         start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):14}  "
         whole = one.whole
-        words = in_words(claim, whole.deciding, one.task, one.kind) if whole else ""
+        words = in_words(claim, whole.deciding, one.task, one.kind) if whole and whole.numbers else ""
         barrier = whole.barrier if whole else ""
         words = "; ".join(filter(None, [one.part, words, barrier, recommend(one)]))
         room = max(WIDTH - len(start), 20)

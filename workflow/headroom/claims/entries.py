@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from headroom.claims.verdict import Reading, Rule
-from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import RELEASED, StudyTables
+from headroom.study.task_info import TASKS, TaskKind
 
 PLACE = Path(__file__).parent / "papers"
 """The folder with a file per paper."""
@@ -30,14 +30,14 @@ ANSWER_FILE = PLACE / "answer.yaml"
 EXPERIMENTS = "headroom.experiments"
 """The package with the rules, which are imported by name."""
 
-Value = TypeVar("Value", float, str)
-
 NOTICEABLE = "noticeable"
-"""A threshold that is a noticeable loss, by kind of task: `MARGINS` of `headroom.core.curves`."""
+"""A threshold that is a noticeable loss, by kind of task: the margins of `headroom.study.task_info`."""
+
+NOT_EXAMINED = "it examined no such task"
 
 SEVERAL_RUNS = (
     " The verdict on several runs is that of the mean of all runs of the baseline and its interval for other trainings"
-    " on other sentences."
+    " on other examples."
 )
 
 ALL_RUNS = " All runs are judged together: there is one verdict per task."
@@ -67,7 +67,8 @@ class Precondition(_Entry):
 class Claim(_Entry):
     """A claim of a paper.
 
-    Mappings by task are keyed by kinds of tasks; the name of a task has precedence.
+    It is asked of every task whose models have what it speaks of. Mappings by task are keyed by kinds of tasks; the
+    name of a task has precedence.
     """
 
     id: str = Field(description="Its number: the paper's letter, and a number.")
@@ -79,39 +80,44 @@ class Claim(_Entry):
     together: bool = Field(False, description="Whether all runs are judged at once.")
     repeats: Literal["seeds", "rounds"] = Field("seeds", description="What its interval is over, if not examples.")
     rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
-    paper: dict[str, str] = Field(
-        description="The paper's numbers by kind of task; the claim is about these kinds only."
+    paper: str | dict[str, str] = Field(description="The paper's numbers, by task; of others it has none.")
+    tasks: tuple[TaskKind, ...] = Field((), description="The kinds of tasks that it speaks of; empty for all.")
+    sites: tuple[Literal["E", "A", "D"], ...] = Field(
+        (), description="The kinds of attention that it speaks of: a model has to have all of them."
+    )
+    training: str = Field(
+        "", description="What of a training it speaks of: without that it is not comparable in a released model."
     )
     thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")
     preconditions: tuple[Precondition, ...] = Field(
         (), description="What a run needs for the claim to be judged in it."
     )
-    numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
+    numbers: dict[str, str] = Field(description="By number the words it is written in, `{}` being the number.")
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
     limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
 
-    def asked_of(self, task: str, kind: TaskKind) -> bool:
-        """Return whether the claim is about a task of a kind."""
-        return task in self.paper or kind in self.paper
+    def asked_of(self, tables: StudyTables) -> bool:
+        """Return whether the models of a task have what the claim speaks of, given the tables of that task."""
+        return tables.kind in (self.tasks or TASKS) and set(self.sites) <= set(tables.kinds)
 
     def paper_of(self, task: str, kind: TaskKind) -> str:
-        """Return the paper's numbers for a task of a kind."""
-        return _of_task(self.paper, task, kind)
+        """Return the paper's numbers for a task of a kind, or that there are none; without a task the first."""
+        if isinstance(self.paper, str):
+            return self.paper
+        usual = NOT_EXAMINED if task else next(iter(self.paper.values()))
+        return self.paper.get(task, self.paper.get(kind, usual))
 
     def thresholds_of(self, task: str, kind: TaskKind) -> dict[str, float]:
         """Return the thresholds that hold for a task of a kind."""
         return {name: _of_task(value, task, kind) for name, value in self.thresholds.items()}
-
-    def words_of(self, name: str, task: str, kind: TaskKind) -> str:
-        """Return the words that a number is written in, with names in braces."""
-        return _of_task(self.numbers[name], task, kind)
 
     @field_validator("thresholds", mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        return {name: dict(MARGINS) if value == NOTICEABLE else value for name, value in given.items()}
+        margins = {kind: info.margin for kind, info in TASKS.items()}
+        return {name: margins if value == NOTICEABLE else value for name, value in given.items()}
 
     @property
     def rule_text(self) -> str:
@@ -239,10 +245,12 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
 
     A run in which a precondition is not met says that the claim is not comparable there. A rule that judges all runs at
     once judges those in which all are met; where these are not more than half of the runs that it rests on, it judges
-    all of them, as not comparable.
+    all of them, as not comparable. So is a claim about training in a released model, where nothing is found.
     """
     rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task, tables.kind)
     found = rule(tables, **thresholds)
+    if not found and claim.training and tables.description(tables.task).ground == RELEASED:
+        return [Reading((), runs=tuple(tables.runs), barrier=f"{claim.training}: the model is as released")]
     asked = dict.fromkeys(run for one in found for run in (one.runs or (one.run,)))
     barriers = {run: barrier for run in asked if (barrier := _barrier(claim, tables, run))}
     if claim.together and barriers:
@@ -266,9 +274,9 @@ def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
 def _read(path: Path) -> Paper:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        shared = content.pop("numbers", {})
+        shared, usual = content.pop("numbers", {}), {key: content.pop(key) for key in ("paper",) if key in content}
         named = content["claims"].items()
-        claims = [entry | {"id": name, "numbers": shared | entry["numbers"]} for name, entry in named]
+        claims = [usual | entry | {"id": name, "numbers": shared | entry["numbers"]} for name, entry in named]
         return Paper.model_validate(content | {"claims": claims})
     except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
         raise HeadroomError(f"cannot read the claims in {path}: {error!r}; write them as in the other files") from error
@@ -285,11 +293,11 @@ def _letter_place(paper: Paper) -> int:
     return ord(paper.claims[0].id[0])
 
 
-def _of_task(value: Value | Mapping[str, Value], task: str, kind: TaskKind) -> Value:
-    """Return a value that may be given by task or kind of task."""
+def _of_task(value: float | Mapping[str, float], task: str, kind: TaskKind) -> float:
+    """Return a threshold that may be given by task or kind of task."""
     if not isinstance(value, Mapping):
         return value
-    return value[task] if task in value else value.get(kind, next(iter(value.values())))
+    return value[task] if task in value else value[kind]
 
 
 def _amounts(value: Any) -> Any:

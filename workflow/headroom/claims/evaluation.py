@@ -9,7 +9,8 @@ from functools import cached_property
 from headroom.claims.entries import Claim, decide, papers_asked
 from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pool
 from headroom.core.statistics import Estimate, half_width, outliers
-from headroom.study.tables import StudyTables, TaskKind, seed_of
+from headroom.study.tables import StudyTables, seed_of
+from headroom.study.task_info import TASKS, TaskKind
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list
 
 
 def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
-    asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task, tables.kind_of(task))]
+    asked = [view for view in map(tables.of_task, tables.tasks) if claim.asked_of(view)]
     if not asked:
         return [Decision(claim, "", ())]
     return [decision for view in asked for decision in _by_part(claim, view, decide(claim, view))]
@@ -74,12 +75,15 @@ def _by_part(claim: Claim, view: StudyTables, readings: list[Reading]) -> list[D
 MOST = 1000.0
 """More than this many times the data is not a useful recommendation: the number is at its threshold."""
 
+SEED, EXAMPLE = "seed", "example"
+"""What more of may decide a claim."""
+
 
 def recommend(decision: Decision) -> str:
     """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known.
 
     Of the variance of a mean over runs, the part between runs shrinks with more seeds, also by Student's quantile, and
-    the part of the sentences with more sentences. Seeds are recommended where they are enough.
+    the part of the examples with more examples. Seeds are recommended where they are enough.
     """
     whole = decision.whole
     if whole is None or whole.verdict != UNDECIDED or decision.claim.repeats != "seeds":
@@ -93,7 +97,8 @@ def recommend(decision: Decision) -> str:
     known = [one for one in wanted if one is not None]
     if not known:
         return ""
-    unit, more = max(known, key=lambda one: (one[0] == "sentence", one[1]))
+    unit, more = max(known, key=lambda one: (one[0] == EXAMPLE, one[1]))
+    unit = TASKS[decision.kind].example if unit == EXAMPLE else unit
     if math.isinf(more):
         return f"no number of {unit}s: it is at the threshold"
     rounded = _round_up(more)
@@ -103,16 +108,16 @@ def recommend(decision: Decision) -> str:
 def _count_more(
     found: Estimate, these: Estimate | None, threshold: float, whole: Reading, seeds: int
 ) -> tuple[str, float] | None:
-    """Return how many more seeds, or sentences, take the threshold out of an interval; None where that is not known."""
+    """Return how many more seeds, or examples, take the threshold out of an interval; None where that is not known."""
     if math.isnan(found.low):
-        return "seed", 1.0  # one training has no interval over trainings
+        return SEED, 1.0  # one training has no interval over trainings
     several = len(whole.runs) > 1
     own = these if several and these is not None else found
     times = 1.0 if several and these is None else factor(own, threshold)
     if times > 1:  # also without other trainings the threshold is in the interval
         more = whole.examples * (times - 1)
-        return ("sentence", math.inf if times > MOST else more) if whole.examples else None
-    return ("seed", seeds_for(found, these, threshold, seeds) - seeds) if several else None
+        return (EXAMPLE, math.inf if times > MOST else more) if whole.examples else None
+    return (SEED, seeds_for(found, these, threshold, seeds) - seeds) if several else None
 
 
 def factor(found: Estimate, threshold: float) -> float:

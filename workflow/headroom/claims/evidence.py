@@ -30,6 +30,7 @@ from headroom.study.selection import (
     with_scale,
 )
 from headroom.study.tables import StudyTables, arm_of
+from headroom.study.task_info import TASKS, kind_of_metric
 
 
 def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.DataFrame]:
@@ -66,8 +67,8 @@ def each_run(name: str, *others: str, shares: bool = False) -> Callable[[Read], 
     Args:
         name: The table with the rows that the function is given.
         others: Further tables whose rows of the run it is given.
-        shares: Whether the rule uses shares of the score: a model that scores next to nothing, or a classifier that
-            scores no more than chance, is not comparable then.
+        shares: Whether the rule uses shares of the score: a model that scores no more than chance is not comparable
+            then.
     """
 
     def rule_of(read: Read) -> Rule:
@@ -113,7 +114,7 @@ def with_agreement(found: Sequence[Reading]) -> Reading:
 
 
 def counts_labels(rows: pandas.DataFrame) -> bool:
-    """Return whether the main metric of rows is one of labels, whose scores are judged above chance."""
+    """Return whether the main metric of rows is one of labels."""
     return main_metric(rows) in get_args(ClassificationMetric)
 
 
@@ -129,8 +130,9 @@ def refuse_without_skill(rows: pandas.DataFrame) -> Reading | None:
         return None
     rows = select_judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
-    signed = counts_labels(rows)
-    number = Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)})
+    metric = main_metric(rows)
+    signed = TASKS[kind_of_metric(metric)].above_chance
+    number = Number("above_chance", above, signed=signed, about={"metric": metric})
     return Reading((number,), barrier=NO_SKILL)
 
 

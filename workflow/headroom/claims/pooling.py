@@ -13,8 +13,9 @@ from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition, Number, Reading
 from headroom.core.files import atomic_path
 from headroom.core.statistics import Estimate, estimate_mean
+from headroom.study.configuration import tasks_of
 from headroom.study.selection import rows_where
-from headroom.study.tables import GROUNDS, kind_of
+from headroom.study.tables import GROUNDS, StudyTables
 
 JUDGED = (HOLDS, FAILS, UNDECIDED)
 UNJUDGED = (NOT_COMPARABLE, UNDECIDED, NOT_RUN)
@@ -35,13 +36,16 @@ def read_grounds() -> pandas.DataFrame:
 
 def write_grounds(places: Sequence[Path], path: Path) -> None:
     """Write the rows of the studies in these directories, in their order, as a table."""
-    tables = [
-        pandas.concat([table.read(place / table.path) for place in places], ignore_index=True)
-        for table in (CLAIMS, NUMBERS)
-    ]
-    frame = pandas.DataFrame(by_ground(*tables))
+    numbers = pandas.concat([NUMBERS.read(place / NUMBERS.path) for place in places], ignore_index=True)
+    claims = [with_kinds(CLAIMS.read(place / CLAIMS.path), StudyTables(described=tasks_of(place))) for place in places]
+    frame = pandas.DataFrame(by_ground(pandas.concat(claims, ignore_index=True), numbers))
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.9g")
+
+
+def with_kinds(claims: pandas.DataFrame, tables: StudyTables) -> pandas.DataFrame:
+    """Return the verdicts of a study with the kind of every task (`kind`)."""
+    return claims.assign(kind=claims["task"].map(tables.kind_of))
 
 
 def over_corpora(found: Sequence[Estimate]) -> Estimate:
@@ -64,13 +68,12 @@ def over_corpora(found: Sequence[Estimate]) -> Estimate:
 
 
 def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[Row]:
-    """Yield a row per claim, part, ground and kind of task, from the rows `pooled` of both tables of several studies.
+    """Yield a row per claim, part, ground and kind of task (`kind`), from the rows `pooled` of both tables of studies.
 
     Studies count in their order: one that shares a training with an earlier one is left out of that row. So are those
     in which the claim is not comparable, or in which it is decided by other numbers than in the first.
     """
     rows = claims[(claims["run"] == POOLED) & (claims["ground"] != "")]
-    rows = rows.assign(kind=rows["task"].map(kind_of))
     asked = numbers[(numbers["run"] == POOLED) & (numbers["side"] != "")]
     for (claim, part), own in rows.groupby(["claim", "part"], sort=False):
         for ground in GROUNDS:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headroom.claims.evaluation import Decision, recommend
-from headroom.claims.verdict import NOT_RUN, Number, Reading
+from headroom.claims.verdict import NOT_RUN, NOTHING, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
 from headroom.study.tables import StudyTables
@@ -40,15 +40,14 @@ def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> It
 
 def _verdict(reading: Reading | None) -> Row:
     """Return the verdict of a reading with the number that gives it, what is asked of that, and the precondition."""
-    nothing = Number("", Estimate(math.nan))
-    number = reading.deciding if reading else nothing
+    number = reading.deciding if reading else NOTHING
     these = number.these or Estimate(math.nan)
     return (
         _cells(number)
         | _condition(number)
         | {
             "number": number.name,
-            "unit": number.unit if reading else "",
+            "unit": number.unit if number.name else "",
             "these_low": these.low,
             "these_high": these.high,
             "verdict": reading.verdict if reading else NOT_RUN,

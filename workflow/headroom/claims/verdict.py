@@ -119,6 +119,10 @@ def exactly(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
+NOTHING = Number("", Estimate(math.nan))
+"""In the place of a number where there is none."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """The reading of a claim in one run, or in all of them at once."""
@@ -148,9 +152,9 @@ class Reading:
 
     @property
     def deciding(self) -> Number:
-        """The number whose interval gives the verdict: the first that does; the main one if nothing is asked."""
+        """The number whose interval gives the verdict: the first that does; where nothing is asked, the main one."""
         same = (one for one in self.asked if self.barrier or one.verdict == self.verdict)
-        return next(same, self.numbers[0])
+        return next(same, self.numbers[0] if self.numbers else NOTHING)
 
 
 Rule = Callable[..., list[Reading]]

@@ -7,8 +7,7 @@ RUN = (
     Column(
         "run",
         "text",
-        "one trained model, `<task>.<arm>.seed<number>`, e.g. `translation.svgd.seed2` or `entailment.baseline.seed1`;"
-        " the task `translation` translates, all others classify",
+        "one trained model, `<task>.<arm>.seed<number>`, e.g. `translation.svgd.seed2` or `entailment.baseline.seed1`",
     ),
     Column(
         "epoch",
@@ -25,7 +24,7 @@ KIND = Column(
     "kind",
     "text",
     "kind of attention site: `E` encoder self-attention, `A` encoder-decoder attention, `D` decoder self-attention (a"
-    " classifier has only `E`)",
+    " classifier has only `E`, a language model only `D`)",
 )
 KIND_OR_ALL = KIND.means(f"{KIND.meaning}, or `all`, the heads of every kind together")
 LAYER = Column("layer", "integer", "layer of the site, counted from 1")
@@ -49,16 +48,17 @@ METRIC = Column(
     "of translation `bleu`: sacrebleu's corpus BLEU (0-100); `chrf`: chrF2 (0-100); `exact`: share of sentences"
     " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
     " %; `f1`: F1 of the second of two classes (of more: the mean over classes), in %; `matthews`: Matthews correlation"
-    " times 100; higher values of these are better. `loss`: teacher-forced negative log-likelihood, nats per target"
-    " piece, without label smoothing, or of the label, nats per example (lower is better). The first metric of a task"
-    " is its main one: heads are chosen by it",
+    " times 100; of a language model `next`: share of next pieces predicted, in %; higher values of these are better."
+    " `loss`: negative log-likelihood, nats per target piece (teacher-forced, without label smoothing), next piece or"
+    " label; `bits`: bits per byte of text (lower is better). The first metric of a task is its main one: heads are"
+    " chosen by it",
 )
 VALUE = Column("value", "number", "the number that the row is about")
 FULL = Column("full", "number", "the same metric of the same model with all its heads")
 LOW = Column(
     "low",
     "number",
-    "lower end of a 95 % interval. Of a metric or a delta: percentiles of the paired bootstrap over sentences. Of an"
+    "lower end of a 95 % interval. Of a metric or a delta: percentiles of the paired bootstrap over examples. Of an"
     " agreement: bootstrap over heads",
 )
 HIGH = Column("high", "number", "upper end of the same interval")
@@ -72,13 +72,13 @@ DIFFERENCE = (
     Column(
         "chance",
         "number",
-        "the best score of a constant answer on the set, which is the zero point of shares of a score: 0 in translation"
-        " and for losses",
+        "the best score of a constant answer on the set, which is the zero point of shares of a score: that of the most"
+        " frequent label or piece; 0 in translation and for losses",
     ),
     Column("delta", "number", "`value` - `full`: negative BLEU and positive loss mean harm"),
     *INTERVAL,
     P.means(
-        'two-sided p of "no difference": approximate randomisation over sentences with ties counted half, never below'
+        'two-sided p of "no difference": approximate randomisation over examples with ties counted half, never below'
         " 0.5 / (samples + 1)"
     ),
     Column(

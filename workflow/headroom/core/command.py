@@ -123,6 +123,8 @@ def _message(error: Exception) -> str | None:
     """Return the message of an error for a user, None if users cannot act on it."""
     if isinstance(error, HeadroomError):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("headroom"):
+        return f"environment: the module '{error.name}' is missing; install it (fairseq: bash envs/create.sh fairseq)"
     if out_of_memory(error):
         return "out of memory: the allocation failed; give the job more memory or a smaller batch"
     if disk_is_full(error):

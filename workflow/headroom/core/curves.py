@@ -15,11 +15,6 @@ from headroom.core.statistics import LEVEL, SEED, Estimate
 if TYPE_CHECKING:
     import pandas
 
-MARGINS = {"translation": 0.02, "classification": 0.03}
-"""Losing this share of the score (of the score above chance, in classification) is noticeable. Michel et al. 2019 call
-losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; the
-remainder allows for sampling error."""
-
 MEASURABLE = 1.0
 """Minimum of a full score above chance (in BLEU, % or points); below it, a model has learned nothing and has no
 shares."""

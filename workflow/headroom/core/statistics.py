@@ -91,7 +91,7 @@ def mean(statistics: ndarray) -> ndarray:
     return statistics[..., 0] / statistics[..., 1]
 
 
-LOWER_IS_BETTER = frozenset({"loss"})
+LOWER_IS_BETTER = frozenset({"loss", "bits"})
 
 
 def harm(metric: str, delta: ndarray) -> ndarray:

@@ -156,6 +156,41 @@ class Dataset(Entry):
         return (*table, *(file for file in self.files if file.set in names))
 
 
+class TextFile(PublishedFile):
+    """A file with the documents of a set."""
+
+    set: str = Field(pattern=r"^\w+$", description="The set it serves: train, valid, test or a far domain.")
+    lines: int = Field(gt=0, description="Lines.")
+
+
+class DocumentDataset(Entry):
+    """Plain text: valid, test, train if there is any, and any number of far-domain sets."""
+
+    noun: ClassVar[str] = "text"
+    place: ClassVar[Path] = _HERE / "document_catalogue.yaml"
+
+    divided: Literal["line", "blank", "titles"] = Field(description="What a document is (`headroom.data.documents`).")
+    files: Annotated[tuple[TextFile, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_file_each(self) -> Self:
+        check_far_names(self.far)
+        if missing := {"valid", "test"} - {*self.sets}:
+            raise ValueError(f"the set {sorted(missing)[0]} is missing")
+        if len({*self.sets}) < len(self.files):
+            raise ValueError("a set has several files; give one")
+        return self
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The sets in the order of the catalogue."""
+        return tuple(file.set for file in self.files)
+
+    def files_of(self, names: Sequence[str]) -> tuple[TextFile, ...]:
+        """Return the files of those of these sets that there are."""
+        return tuple(file for file in self.files if file.set in names)
+
+
 Column = Annotated[int, Field(ge=1)] | str
 """A column by its number, counted from 1, or by its name in the first line."""
 

@@ -31,6 +31,7 @@ class Request:
         catalogue: A catalogue other than the project's.
         seed: Seed of the grammar, for generated trees.
         relations: Relations that the trees must contain.
+        pairs: A TSV with pairs of sentences, for documents.
     """
 
     downloads: Path
@@ -38,6 +39,7 @@ class Request:
     catalogue: Path | None = None
     seed: int = 1
     relations: tuple[str, ...] = ()
+    pairs: Path | None = None
 
 
 class Text(ABC):

@@ -64,6 +64,28 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
     return check_pairs(text, str(source), str(target))
 
 
+def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:
+    """Read the sources and the references of a set.
+
+    Args:
+        corpus: The directory with `<name>.source` and `<name>.target`.
+        name: The set, e.g. `test`.
+        limit: Number of sentences from the start; None for all.
+
+    Raises:
+        HeadroomError: If a file is missing or empty, or the two differ in length.
+    """
+    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
+    sources, references = (read_lines(path) for path in paths)
+    if len(sources) != len(references):
+        raise HeadroomError(
+            f"{paths[0]}: {len(sources)} lines, but {paths[1]} has {len(references)}; give aligned files"
+        )
+    if not sources:
+        raise HeadroomError(f"{paths[0]}: empty file; write one sentence a line")
+    return ParallelText(sources[:limit], references[:limit])
+
+
 def check_pairs(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
     """Return text that was read from these files if it is valid.
 

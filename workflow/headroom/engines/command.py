@@ -3,7 +3,7 @@
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,10 @@ def import_part(engine: str, part: str) -> Any:
     return importlib.import_module(f"{ENGINES[engine]}.{part}")
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add `--engine`."""
+def add_engine(parser: argparse.ArgumentParser, engines: Iterable[str] = ENGINES) -> None:
+    """Add `--engine`, one of some engines or of all."""
     parser.add_argument(
-        "--engine", choices=ENGINES, default="fairseq", help="what runs the model; other flags depend on it"
+        "--engine", choices=list(engines), default="fairseq", help="what runs the model; other flags depend on it"
     )
 
 

@@ -27,9 +27,17 @@ class PartlyRead(Protocol):
 
 
 class HeadModel(ABC, Generic[Given]):
-    """A trained model in eval mode, its sites, and gates on them."""
+    """A trained model in eval mode, its sites, and gates on them.
+
+    Attributes:
+        model: The model.
+        reads: The kind of the sites that read single sentences: those of the encoder, if there is one.
+        gates: The gates.
+        live_sites: The sites.
+    """
 
     model: nn.Module
+    reads: str = "E"
     gates: Gates
     live_sites: list[AttentionSite]
 
@@ -98,11 +106,14 @@ class HeadModel(ABC, Generic[Given]):
 
         return MapBatch(
             positions=batch.positions,
+            reads=self.reads,
             ordinary=ordinary,
             real=self.real(batch),
             batch_first=self.gates.batch_first,
             pieces=batch.pieces,
-            spans=None if spans is None else pad_spans([spans[place] for place in batch.positions], ordinary["E"][0]),
+            spans=None
+            if spans is None
+            else pad_spans([spans[place] for place in batch.positions], ordinary[self.reads][0]),
             show=show,
         )
 
@@ -117,6 +128,10 @@ class HeadModel(ABC, Generic[Given]):
     @abstractmethod
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
+
+    def shorten(self, batch: Given) -> Given:
+        """Return a batch of fewer positions, on which passes are traced, where that saves time."""
+        return batch
 
     def parts(self, batch: Given, examples: int) -> list[Given]:  # noqa: ARG002
         """Return a batch in parts of similar length, of so many examples at most where that saves padding."""

@@ -43,6 +43,7 @@ class MapBatch:
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
+        reads: The kind of the sites that read the pieces: the encoder's, or those of a decoder alone.
         ordinary: Neither padding nor a piece with a special meaning (end of sentence, begin mark, CLS, SEP).
         real: Not padding; only these are part of an example, and all of them affect the output.
         batch_first: Whether projections of the model return (B, T, ...) rather than (T, B, ...).
@@ -53,6 +54,7 @@ class MapBatch:
     """
 
     positions: list[int]
+    reads: str
     ordinary: Positions
     real: Positions
     batch_first: bool
@@ -99,7 +101,7 @@ def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, bat
 
     def hook(live: AttentionSite) -> Callable[[nn.Module, object, Tensor], None]:
         def show(_: nn.Module, __: object, values: Tensor) -> None:
-            split = values.unflatten(-1, (len(live.kept), -1))
+            split = live.split_values(values)
             observer(live.site, split.transpose(0, 1) if batch_first else split)
 
         return show

@@ -48,8 +48,8 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
     bias. After `remove_heads` the model computes the same as under the intervention.
 
     Raises:
-        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, means or
-            repairs are needed and unknown, or a site's output projection has no bias.
+        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, or means or
+            repairs are needed and unknown.
     """
     check_heads(intervention.heads, site_names(sites))
     if intervention.replacement == "resample":
@@ -72,14 +72,10 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
 
 
 def _add_to_bias(live: AttentionSite, term: Tensor) -> None:
-    """Add a term (D,) to the bias of a site's output projection."""
-    bias = live.output.bias
-    if isinstance(bias, Tensor):
-        bias += term.to(bias)
-    elif term.any():
-        raise HeadroomError(
-            f"site {live.site}: no output bias to store means; use the replacement zero, and no repair or obs"
-        )
+    """Add a term (D,) to the bias of a site's output projection, which gets one if it has none."""
+    if not isinstance(live.output.bias, Tensor):
+        live.output.bias = nn.Parameter(live.output_weight.new_zeros(len(term)), requires_grad=False)
+    live.output.bias += term.to(live.output_weight)
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:
@@ -91,11 +87,18 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
     shared, groups = (places, None) if live.groups is None else _regroup([live.groups[place] for place in places])
     for projection in live.inputs:
         _select(projection, live.head_outputs(projection, places, shared), outputs=True)
+    for name in live.vectors:
+        vector = live.attention.get_parameter(name)  # (K * d,)
+        setattr(live.attention, name, nn.Parameter(vector.detach()[blocks(places, width).to(vector.device)]))
     _select(live.output, blocks(places, width))
     own = {name: len(keep) for name in live.head_counts} | {name: len(keep) * width for name in live.head_widths}
-    for name, value in (own | {name: len(keep) // len(shared) for name in live.group_sizes}).items():
+    own |= {name: len(keep) // len(shared) for name in live.group_sizes}
+    own |= {name: len(shared) for name in live.group_counts}
+    for name, value in own.items():
         setattr(live.attention, name, value)
     live.kept, live.groups = tuple(keep), groups
+    if live.adapt:
+        live.adapt(live)
 
 
 def _regroup(used: list[int]) -> tuple[list[int], tuple[int, ...]]:
@@ -112,7 +115,7 @@ def _regroup(used: list[int]) -> tuple[list[int], tuple[int, ...]]:
 def _empty(live: AttentionSite) -> None:
     """Replace the attention module; an output projection outside it is kept, without columns."""
     if live.output_place.startswith(f"{live.attribute}."):
-        setattr(live.parent, live.attribute, live.empty(live.output.get_parameter("bias")))
+        setattr(live.parent, live.attribute, live.empty(live))
     else:
         setattr(live.parent, live.attribute, NoHeads())
         _select(live.output, torch.arange(0))

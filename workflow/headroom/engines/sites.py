@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,11 +17,13 @@ torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; train
 class EmptyAttention(nn.Module):
     """A site without heads, which returns the bias of its output projection."""
 
-    def __init__(self, bias: Tensor) -> None:
+    def __init__(self, live: "AttentionSite") -> None:
         super().__init__()
-        self.bias = nn.Parameter(bias.detach().clone())
+        weight, bias = live.output_weight, live.output.bias  # (D, K * d), (D,) or None
+        constant = bias if isinstance(bias, Tensor) else weight.new_zeros(len(weight))
+        self.bias = nn.Parameter(constant.detach().clone())
 
-    def forward(self, query: Tensor, *_: object, **__: object) -> tuple[Tensor, None]:
+    def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor | None, ...]:
         """Return the bias at every position of `query` (..., D), and no attention weights."""
         return self.bias.expand(query.shape), None
 
@@ -47,13 +50,16 @@ class AttentionSite:
         values: The projection of values, as that of keys.
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
         others: Other projections whose outputs belong to heads; DeBERTa has some for positions.
+        vectors: Parameters of the attention module whose elements belong to heads; DeBERTa has biases of its own.
         layout: Where the outputs of queries, keys and values are.
         groups: The head of keys and values that each remaining head uses, counted from 0; None if each has its own.
         head_counts: Attributes of the attention module with the number of heads.
         head_widths: Attributes of the attention module with the width of all heads together.
         group_sizes: Attributes of the attention module with the number of heads that share keys and values.
+        group_counts: Attributes of the attention module with the number of heads of keys and values.
         kept: The remaining heads, counted from 1 and in order.
-        empty: Makes the module of the site without heads, from the bias of its output projection.
+        empty: Makes the module of the site without heads.
+        adapt: Adapts the attention module to its remaining heads, after each removal.
     """
 
     site: Site
@@ -64,13 +70,16 @@ class AttentionSite:
     values: str | None = None
     output_place: str
     others: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ()
     layout: Layout = Layout.SPLIT
     groups: tuple[int, ...] | None = None
     head_counts: tuple[str, ...] = ()
     head_widths: tuple[str, ...] = ()
     group_sizes: tuple[str, ...] = ()
+    group_counts: tuple[str, ...] = ()
     kept: tuple[int, ...]
-    empty: Callable[[Tensor], nn.Module] = EmptyAttention
+    empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
+    adapt: Callable[["AttentionSite"], None] | None = None
 
     @property
     def attention(self) -> nn.Module:
@@ -90,19 +99,36 @@ class AttentionSite:
 
     @property
     def has_values(self) -> bool:
-        """Whether each remaining head has values of its own, from a projection of values alone."""
-        return bool(self.kept and self.values) and self.layout is Layout.SPLIT and self.groups is None
+        """Whether the remaining heads have values; learned queries average the states instead."""
+        return bool(self.kept and self.values)
 
     @property
     def value(self) -> nn.Module:
-        """The value projection; its outputs are the remaining heads, in order and in blocks of equal size.
+        """The projection with the values of the remaining heads, which `split_values` finds in its output.
 
         Raises:
-            HeadroomError: If the heads have no values of their own.
+            HeadroomError: If the heads have no values.
         """
         if not (self.values and self.has_values):
-            raise HeadroomError(f"{self.site}: its heads have no values of their own; leave such measures out")
+            raise HeadroomError(f"{self.site}: its heads have no values; leave such measures out")
         return self.attention.get_submodule(self.values)
+
+    def split_values(self, projected: Tensor) -> Tensor:
+        """Return the values of each remaining head, (..., K, d), from the output of `value`, (..., width)."""
+        count = len(self.kept)
+        if self.layout is Layout.INTERLEAVED:
+            return projected.unflatten(-1, (count, 3, -1))[..., 2, :]
+        shared = self.shared_heads
+        if self.layout is Layout.FUSED:
+            projected = projected.unflatten(-1, (count + 2 * shared, -1))[..., count + shared :, :]
+        else:
+            projected = projected.unflatten(-1, (shared, -1))
+        return projected if self.groups is None else projected[..., list(self.groups), :]
+
+    @property
+    def shared_heads(self) -> int:
+        """The number of remaining heads of keys and values."""
+        return len(self.kept) if self.groups is None else max(self.groups) + 1
 
     @property
     def output(self) -> nn.Module:
@@ -128,7 +154,7 @@ class AttentionSite:
             shared: Positions among the heads of keys and values.
         """
         count, size = len(self.kept), len(_rows_first(projection))
-        own = count if self.groups is None else max(self.groups) + 1  # heads of keys and values
+        own = self.shared_heads
         if self.layout is Layout.FUSED:
             width = size // (count + 2 * own)
             starts = (0, count * width, (count + own) * width)

@@ -38,12 +38,18 @@ class Workload(ABC, Generic[Timed]):
         """Count the multiply-adds of a part as run."""
 
 
-def count_multiply_adds(model: nn.Module, run: Callable[[], object]) -> int:
-    """Count the multiply-adds of a pass in linear layers and LSTMs, as run; biases do not count."""
+def count_multiply_adds(
+    model: nn.Module, run: Callable[[], object], *, transposed: tuple[type[nn.Module], ...] = ()
+) -> int:
+    """Count the multiply-adds of a pass in linear layers and LSTMs, as run; biases do not count.
+
+    `transposed` are classes of linear layers whose weights are stored as (inputs, outputs).
+    """
     counted: list[int] = []
 
-    def linear(module: nn.Linear, inputs: tuple[Tensor, ...], _: object) -> None:
-        counted.append(inputs[0].numel() * module.out_features)
+    def linear(module: nn.Module, inputs: tuple[Tensor, ...], _: object) -> None:
+        outputs = module.get_parameter("weight").shape[1 if isinstance(module, transposed) else 0]
+        counted.append(inputs[0].numel() * outputs)
 
     def recurrent(module: nn.LSTM, inputs: tuple[PackedSequence], _: object) -> None:
         weights = sum(weight.numel() for weight in module.parameters() if weight.dim() == 2)
@@ -51,7 +57,7 @@ def count_multiply_adds(model: nn.Module, run: Callable[[], object]) -> int:
 
     with ExitStack() as hooks:
         for module in model.modules():
-            if isinstance(module, nn.Linear):
+            if isinstance(module, (nn.Linear, *transposed)):
                 hooks.callback(module.register_forward_hook(linear).remove)
             elif isinstance(module, nn.LSTM):
                 hooks.callback(module.register_forward_hook(recurrent).remove)

@@ -24,7 +24,8 @@ TOP = 34.0
 _WIDEST_CELL = 28.0
 _NARROWEST_CELL = 16.0
 _ACROSS = 264.0
-_SMALL = {"left": 16.0, "top": 18.0, "widest": 20.0, "narrowest": 13.0, "across": 190.0}
+_DOWN = 420.0
+_SMALL = {"left": 16.0, "top": 18.0, "widest": 20.0, "narrowest": 13.0, "across": 190.0, "down": 360.0}
 _SMALL_NAMES = {"E": "encoder", "A": "encoder-decoder", "D": "decoder"}
 _SMALLEST_MARK = 1.6
 
@@ -70,10 +71,11 @@ class Shape:
 
     @property
     def cell(self) -> float:
-        """The side of a cell in units of the view box: smaller where many heads share a phone's width."""
+        """The side of a cell in units of the view box: smaller where many heads or layers share a screen."""
         if self.small:
-            return max(_SMALL["narrowest"], min(_SMALL["widest"], _SMALL["across"] / self.heads))
-        return max(_NARROWEST_CELL, min(_WIDEST_CELL, _ACROSS / self.heads))
+            fitting = min(_SMALL["across"] / self.heads, _SMALL["down"] / self.layers)
+            return max(_SMALL["narrowest"], min(_SMALL["widest"], fitting))
+        return max(_NARROWEST_CELL, min(_WIDEST_CELL, _ACROSS / self.heads, _DOWN / self.layers))
 
     def corner(self, layer: int, head: int) -> tuple[float, float]:
         """Return the upper left corner (x, y) of a cell; layer and head count from 1."""

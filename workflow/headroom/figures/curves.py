@@ -10,17 +10,17 @@ from markupsafe import Markup
 
 from headroom.core.formatting import listing
 from headroom.figures import palette, panels
-from headroom.figures.names import choose_words, criterion_name, order_name, task_name
+from headroom.figures.names import criterion_name, order_name, task_name
 from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
-from headroom.figures.views import PUBLISHED
+from headroom.figures.views import PUBLISHED, published
 from headroom.study.frames import build_curves
 from headroom.study.selection import main_gradient, rows_where
-from headroom.study.tables import TRANSLATION, StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TASKS, TaskInfo, TaskKind
 
 SHARES = PUBLISHED["shares"]
-CURVES = PUBLISHED["curves"]
 MAIN = "main"
 """The line of the order shown first; lines of other orders have the order's name, e.g. ABLATION."""
 
@@ -49,39 +49,38 @@ def _lines(rows: pandas.DataFrame) -> list[str]:
 
 
 def compute_paper_kept(values: Sequence[float], kind: TaskKind) -> list[float]:
-    """Return a curve of the paper in % of the full model's score; of classifiers, above that without any head."""
-    chance = values[-1] if kind == "classification" else 0.0
+    """Return a curve of the paper in % of the full model's score; above chance, that without any head, if it counts."""
+    chance = values[-1] if TASKS[kind].above_chance else 0.0
     return [100 * (value - chance) / (values[0] - chance) for value in values]
 
 
 def paper_curves(task: str, kind: TaskKind) -> dict[tuple[str, str], list[float]]:
-    """Return the paper's curves for a task by line and data, in % of the full model, at SHARES; its own task's last."""
-    data = "WMT14" if kind == "translation" else "MNLI"
-    found = {
-        (PAPER_MAIN, data): compute_paper_kept(CURVES[kind]["gradient"], kind),
-        (PAPER_ABLATION, data): compute_paper_kept(CURVES[kind]["ablation"], kind),
-    }
+    """Return the paper's curves for a task by line and data, in % of the full model, at SHARES; none for some kinds."""
+    data, orders = PUBLISHED["curve_data"].get(kind, ""), {PAPER_MAIN: "gradient", PAPER_ABLATION: "ablation"}
+    found = {(line, data): published("curves", kind)[order] for line, order in orders.items()} if data else {}
+    found |= {(PAPER_MAIN, name): values for name, values in published("small_curves", kind).items()}
     if task in PUBLISHED["task_curves"]:
-        own = "IWSLT14" if kind == "translation" else task_name(task)
-        found[PAPER_MAIN, own] = compute_paper_kept(PUBLISHED["task_curves"][task], kind)
-    return found
+        found[PAPER_MAIN, task_name(task)] = PUBLISHED["task_curves"][task]
+    return {key: compute_paper_kept(values, kind) for key, values in found.items()}
 
 
 def drawn_data(task: str, kind: TaskKind) -> str:
-    """Return the data of the paper's curves drawn with a task: a classifier's own, else those of both orders."""
-    names = [data for _, data in paper_curves(task, kind)]
-    return names[-1] if kind == "classification" else names[0]
+    """Return the data of the paper's curves drawn with a task: its own, else those of both orders; "" without any."""
+    return task_name(task) if task in PUBLISHED["task_curves"] else PUBLISHED["curve_data"].get(kind, "")
 
 
-def paper_rows(task: str, kind: TaskKind) -> pandas.DataFrame:
+def paper_rows(task: str, kind: TaskKind) -> list[pandas.DataFrame]:
     """Return the paper's curves drawn with a task, as rows like ours."""
-    drawn = {line: kept for (line, data), kept in paper_curves(task, kind).items() if data == drawn_data(task, kind)}
-    return pandas.concat([_as_rows(kept, task, line) for line, kept in drawn.items()])
+    data = drawn_data(task, kind)
+    return [_as_rows(kept, task, line) for (line, name), kept in paper_curves(task, kind).items() if name == data]
 
 
-def paper_kind_rows(kind: str) -> pandas.DataFrame:
-    """Return the paper's curve of one kind of attention alone, as rows like ours."""
-    return _as_rows(compute_paper_kept(PUBLISHED["curves_by_kind"][kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
+def paper_kind_rows(task: str, task_kind: TaskKind) -> list[pandas.DataFrame]:
+    """Return the paper's curves of each kind of attention alone, as rows like ours."""
+    return [
+        _as_rows(compute_paper_kept(values, task_kind), task, PAPER_MAIN, kind)
+        for kind, values in published("curves_by_kind", task_kind).items()
+    ]
 
 
 def _as_rows(kept: Sequence[float], task: str, line: str, scope: str = "all") -> pandas.DataFrame:
@@ -96,7 +95,7 @@ def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def calibration_by_step(rows: pandas.DataFrame) -> pandas.Series:
-    """Return the calibration error (%) along the main order after every step, mean over runs: NaN of translations."""
+    """Return the calibration error (%) along the main order by step, mean over runs; NaN but of classifiers."""
     return rows_where(rows, line=MAIN).groupby("heads_removed")["calibration_error"].mean()
 
 
@@ -129,9 +128,9 @@ def limits(rows: pandas.DataFrame) -> tuple[float, float]:
 
 
 def panel(
-    rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, kind: TaskKind, limits: tuple[float, float]
+    rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, info: TaskInfo, limits: tuple[float, float]
 ) -> Markup:
     """Return the panel of one task, from rows of `of_task` and of the paper, by `line`; random orders are a band."""
-    axes = panels.REMOVED, ("kept", choose_words(kind).kept)
+    axes = panels.REMOVED, ("kept", info.kept)
     band = rows_where(rows, line=RANDOM)
     return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)

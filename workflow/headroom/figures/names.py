@@ -1,11 +1,9 @@
-"""Tasks, runs, criteria, orders and methods as readers should see them, and words that depend on the task."""
-
-from dataclasses import dataclass
+"""Tasks, runs, criteria, orders and methods as readers should see them."""
 
 from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
 from headroom.study.selection import main_metric, main_set, select_judged
-from headroom.study.tables import StudyTables, TaskKind, arm_of, seed_of
+from headroom.study.tables import StudyTables, arm_of, seed_of
 
 _NAMES = {
     "translation": "translation",
@@ -19,45 +17,6 @@ _NAMES = {
     "qnli": "QNLI",
     "qqp": "QQP",
 }
-
-
-@dataclass(frozen=True)
-class Words:
-    """Words that differ between the two kinds of tasks."""
-
-    example: str  # what a set consists of, in the singular
-    loss: str  # the loss with its unit
-    site: str  # what a site is called where all are of one kind
-    of_score: str  # what shares of the score are shares of
-    kept: str  # the same on an axis
-
-    @property
-    def score(self) -> str:
-        """What shares of the score are shares of, without article: `score`, `score above chance`."""
-        return self.of_score.removeprefix("of the ")
-
-
-_WORDS: dict[TaskKind, Words] = {
-    "translation": Words(
-        example="sentence",
-        loss="loss (nats per token)",
-        site="site",
-        of_score="of the score",
-        kept="score (% of full model)",
-    ),
-    "classification": Words(
-        example="example",
-        loss="loss (nats per example)",
-        site="layer",
-        of_score="of the score above chance",
-        kept="above chance (% of full model)",
-    ),
-}
-
-
-def choose_words(kind: TaskKind) -> Words:
-    """Return the words for tasks of a kind."""
-    return _WORDS[kind]
 
 
 def task_name(task: str) -> str:
@@ -94,6 +53,7 @@ SCOPES = {"E": "encoder heads", "all": "all heads"}
 PART_NAMES = {
     "encoder": "the encoder",
     "decoder": "the teacher-forced decoder",
+    "prefill": "reading of the text",
     "generation": "generation",
     "model": "the whole model",
 }

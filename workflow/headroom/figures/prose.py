@@ -8,7 +8,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from headroom.claims.rows import ANSWER
-from headroom.claims.words import metric_word
+from headroom.claims.words import metric_after
 from headroom.figures.names import task_name
 from headroom.figures.numbers import Numbers, Shown
 from headroom.study.tables import StudyTables
@@ -36,7 +36,7 @@ def environment() -> jinja2.Environment:
     made.filters["prose"] = prose
     made.filters["g"] = lambda number, digits=6: f"{number:.{digits}g}"
     made.filters["task_name"] = task_name
-    made.filters["metric_word"] = metric_word
+    made.filters["metric_after"] = metric_after
     return made
 
 

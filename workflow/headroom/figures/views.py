@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas
 from markupsafe import Markup
@@ -10,11 +10,12 @@ from markupsafe import Markup
 from headroom.claims.entries import read_papers
 from headroom.core.formatting import listing
 from headroom.figures import palette
-from headroom.figures.names import choose_words, heading, task_name
+from headroom.figures.names import heading, task_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import words
 from headroom.figures.spec import Figure, Fold, Panel, Section
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TASKS, TaskInfo, TaskKind
 
 PUBLISHED = {name: value for paper in read_papers() for name, value in paper.values.items()}
 """By name the values of figures and tables, as the YAML of the papers describes them."""
@@ -94,12 +95,22 @@ def build_panels(
     return tuple(Panel(draw(task, own), label(study, task, title(own)), task=task) for task, own in tasks)
 
 
-def percent_label(kind: TaskKind, where: str = "") -> str:
+def percent_label(info: TaskInfo, where: str = "") -> str:
     """Return the name of an axis of changes in % of the score, with the set they are on."""
-    return f"change{where and f' on {where}'} (% of {choose_words(kind).score})"
+    return f"change{where and f' on {where}'} (% of {info.score})"
+
+
+def published(name: str, kind: TaskKind) -> Any:
+    """Return the values of this name that a paper has for a kind of task; an empty mapping if it has none."""
+    return PUBLISHED[name].get(kind, {})
+
+
+def is_published(name: str, study: StudyTables, tasks: Iterable[str]) -> bool:
+    """Return whether a paper has values of this name for the kind of one of these tasks."""
+    return any(published(name, study.kind_of(task)) for task in tasks)
 
 
 def paper_scale(kind: TaskKind) -> float:
-    """Return the score of the first paper's full model; of its classifier, less that without any head."""
+    """Return the score of the first paper's full model, less its chance: the score without any head."""
     curve = PUBLISHED["curves"][kind]["gradient"]
-    return curve[0] - (curve[-1] if kind == "classification" else 0.0)
+    return curve[0] - (curve[-1] if TASKS[kind].above_chance else 0.0)

@@ -144,7 +144,7 @@ class RarePieces:
     @classmethod
     def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RarePieces":
         """Find rare pieces; of equally frequent pieces the first in the vocabulary counts as more frequent."""
-        ordinary = batch.ordinary["E"][0]  # (B, T)
+        ordinary = batch.ordinary[batch.reads][0]  # (B, T)
         rank = torch.empty_like(frequencies)
         rank[frequencies.argsort(descending=True, stable=True)] = torch.arange(len(frequencies)).to(frequencies)
         often = frequencies[batch.pieces].masked_fill(~ordinary, torch.iinfo(torch.long).max)
@@ -154,11 +154,23 @@ class RarePieces:
         right = torch.stack([(often <= least[:, place, None]) & ordinary for place in (0, 1)])
         return cls(right, ordinary & counts[:, None])
 
+    def chances(self, batch: MapBatch) -> Tensor:
+        """Return the expected hits of attention to a random piece, the rarest and the two rarest, (2, B).
+
+        The random piece is one of all, or in a decoder one of those up to the query.
+        """
+        keys = batch.ordinary[batch.reads][1]  # (B, T)
+        if batch.reads == "D":
+            share = self.right.cumsum(-1) / keys.cumsum(-1).clamp(min=1)  # (2, B, T)
+            return (share * self.asked).sum(-1)
+        return self.right.sum(-1) / keys.sum(-1).clamp(min=1) * self.asked.sum(-1)
+
 
 class PieceCounts:
     """Counts by sentence and head, summed over batches."""
 
-    def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int) -> None:
+    def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int, reads: str) -> None:
+        self._reads = reads
         self._frequencies = frequencies
         self._frequent = frequent
         self.tokens = {kind: numpy.zeros(examples) for kind in dict.fromkeys(site.kind for site in heads)}
@@ -167,7 +179,9 @@ class PieceCounts:
             site: numpy.zeros((len(OFFSETS), len(names))) for site, names in heads.items() if site.kind in SELF
         }
         self.with_neighbour = {kind: numpy.zeros(len(OFFSETS)) for kind in self.tokens if kind in SELF}
-        self.rare = {site: numpy.zeros((2, examples, len(names))) for site, names in heads.items() if site.kind == "E"}
+        self.rare = {
+            site: numpy.zeros((2, examples, len(names))) for site, names in heads.items() if site.kind == reads
+        }
         self.rare_chance = numpy.zeros((2, examples))
         self.rare_asked = numpy.zeros(examples)
 
@@ -176,11 +190,9 @@ class PieceCounts:
         rows = batch.positions
         rare = None
         if self._frequencies is not None:
-            rare = RarePieces.of(batch, self._frequencies, self._frequent)
-            pieces = batch.ordinary["E"][1].sum(-1).clamp(min=1)  # (B,)
-            asked = rare.asked.sum(-1)
-            self.rare_asked[rows] = _array(asked)
-            self.rare_chance[:, rows] = _array(rare.right.sum(-1) / pieces * asked)
+            rare = RarePieces.of(batch, self._frequencies.to(batch.pieces.device), self._frequent)
+            self.rare_asked[rows] = _array(rare.asked.sum(-1))
+            self.rare_chance[:, rows] = _array(rare.chances(batch))
         for kind, (queries, keys) in batch.ordinary.items():
             if kind in self.tokens:
                 self.tokens[kind][rows] = _array(queries.sum(-1))
@@ -194,7 +206,7 @@ class PieceCounts:
             self.largest[site][rows] = _array((largest * asked).sum(-1))
             if site.kind in SELF:
                 self.offsets[site] += _array(_offset_counts(place, asked))
-            if rare is not None and site.kind == "E":
+            if rare is not None and site.kind == self._reads:
                 for which, right in enumerate(rare.right):
                     hits = right[:, None].expand_as(place).gather(-1, place) & rare.asked[:, None]
                     self.rare[site][which, rows] = _array(hits.sum(-1))
@@ -216,7 +228,8 @@ def piece_pointing(
         resamples: Bootstrap samples.
     """
     examples = sum(len(batch.positions) for batch in batches)
-    counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent)
+    reads = batches[0].reads
+    counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent, reads=reads)
     for batch in follow_items(batches, "attention_stats", "batches"):
         counts.add(batch)
     found: list[Measured] = []
@@ -233,7 +246,7 @@ def piece_pointing(
                 for offset, share, count in zip(OFFSETS, own, able.astype(int).tolist()):
                     target = f"{offset:+d}" if offset else "0"
                     found.append(Measured(head, "offset", target, "", "all", share, None, None, None, count))
-        if kind == "E" and frequencies is not None:
+        if kind == reads and frequencies is not None:
             right = numpy.concatenate([counts.rare[site] for site in sites], axis=-1)
             for target, hits, chance in zip(RARE, right, counts.rare_chance):
                 name = ("rare", target, "", "all")

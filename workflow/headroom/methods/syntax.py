@@ -112,7 +112,7 @@ def relation_pointing(
     """
     of_pieces = pieces_to_units(batches, treebank)
     arcs = arc_sets(treebank, of_pieces, relations)
-    seen = {site: names for site, names in heads.items() if site.kind == "E"}
+    seen = {site: names for site, names in heads.items() if site.kind == batches[0].reads}
     hits = {site: numpy.zeros((len(arcs), len(treebank), len(names))) for site, names in seen.items()}
     for batch in follow_items(batches, "attention_stats", "batches of parsed sentences"):
         _count(batch, of_pieces, treebank, arcs, hits)

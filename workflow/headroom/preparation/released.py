@@ -1,19 +1,21 @@
-"""Import a released model as a run: a translation model with its vocabulary, or a classifier."""
+"""Import a released model as a run: of fairseq with its vocabulary, or in the Hub's format."""
 
 import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from headroom.core.command import stage_parser
 from headroom.core.flags import add_settings, settings_from
 from headroom.engines.command import add_engine, chosen_engine, import_part
-from headroom.settings.models import ReleasedClassifier, ReleasedModel
+from headroom.settings.models import HubModelSettings, ReleasedModel
 
 _log = logging.getLogger("headroom.preparation.released")
 
-_MODELS: dict[str, Any] = {"fairseq": ReleasedModel, "classifier": ReleasedClassifier}
+
+def model_of(engine: str) -> type[ReleasedModel | HubModelSettings]:
+    """Return the settings of an engine's released models: fairseq's own, or those of the Hub's format."""
+    return ReleasedModel if engine == "fairseq" else HubModelSettings
 
 
 def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
@@ -26,9 +28,9 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
             "--vocabulary", type=Path, required=True, help="directory for dictionaries, byte-pair codes and moses.json"
         )
         parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
-    else:
+    elif engine_name == "classifier":
         parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
-    add_settings(parser, released=_MODELS[engine_name])
+    add_settings(parser, released=model_of(engine_name))
     return parser
 
 
@@ -36,6 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Import the model; no other engine than the chosen one is loaded."""
     given = build_parser(chosen_engine(arguments)).parse_args(arguments)
     take = import_part(given.engine, "released").take  # the rule names it
-    settings = settings_from(given, "released", _MODELS[given.engine])
+    settings = settings_from(given, "released", model_of(given.engine))
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
     _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))

@@ -5,24 +5,30 @@ from typing import Any
 
 from headroom.data.providers import Kind, module_of
 from headroom.engines.command import ENGINES
-from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, local_files, own_files
 from headroom.study.stages import Files, Rule, Stage, Values
 
 CATALOGUES = {
     "parallel": "headroom/data/catalogue.yaml",
     "labelled": "headroom/data/labelled_catalogue.yaml",
+    "documents": "headroom/data/document_catalogue.yaml",
     "trees": "headroom/data/treebank_catalogue.yaml",
 }
 """By kind of data, the catalogue with its addresses."""
 
-TEXT: dict[str, Kind] = {"translation": "parallel", "classification": "labelled"}
+TEXT: dict[str, Kind] = {"translation": "parallel", "classification": "labelled", "language": "documents"}
 """By kind of task, the kind of its text."""
 
 
 def of_tasks(chosen: Callable[[Plan, str], bool]) -> Callable[[Plan], Iterable[Values]]:
     """Return a function from a plan to one call for each of the chosen tasks."""
     return lambda plan: [{"task": task} for task in plan.study.tasks if chosen(plan, task)]
+
+
+def is_trained(plan: Plan, task: str, engine: str) -> bool:
+    """Return whether the study trains a task's models by this engine."""
+    return plan.engine_of(task) == engine and not plan.study.tasks[task].released
 
 
 def source_of(kind: Kind, plan: Plan, task: str) -> Any:
@@ -45,11 +51,30 @@ def sources(kind: Kind, plan: Plan, task: str) -> list[str]:
 def text_files(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return the files of a task's text: all sets; generated parallel text comes with trees and phenomena."""
     sets, corpus = plan.sets(task), f"{task}/corpus"
-    if plan.kind_of(task) == "classification":
-        return {"output": plan.corpus(task, *sets)}
+    if plan.kind_of(task) != "translation":
+        pairs = [f"{corpus}/pairs.tsv"] if pair_file(plan, task) else []
+        return {"output": [*plan.corpus(task, *sets), *pairs]}
     beside = sets if plan.study.tasks[task].corpus.source == "generated" else []
     trees = [f"{corpus}/{name}.{end}" for end in ("conllu", "phenomena.csv") for name in beside]
     return {"output": [*plan.corpus(task, *sets), *trees, f"{corpus}/corpus.json"]}
+
+
+def pair_file(plan: Plan, task: str) -> list[str]:
+    """Return the user's file with pairs of sentences, if any."""
+    own = plan.study.tasks[task]
+    return [own.pairs.path] if isinstance(own, LanguageSettings) and own.pairs else []
+
+
+def read_sources(plan: Plan, values: Values) -> Files:
+    """Return the files that text comes from."""
+    task = values["task"]
+    return {"outside": [*sources(TEXT[plan.kind_of(task)], plan, task), *pair_file(plan, task)]}
+
+
+def text_flags(plan: Plan, values: Values) -> Mapping[str, Any]:
+    """Return the kind of text, and the file with pairs of sentences that goes beside it."""
+    pairs = pair_file(plan, values["task"])
+    return {"kind": TEXT[plan.kind_of(values["task"])], **({"pairs": pairs[0]} if pairs else {})}
 
 
 def read_trees(plan: Plan, values: Values) -> Files:
@@ -91,15 +116,15 @@ def released_calls(plan: Plan) -> Iterable[Values]:
 
 
 def released_files(plan: Plan, task: str) -> Mapping[str, Any]:
-    """Return the files of a released model: a translation model comes with its vocabulary."""
-    vocabulary = {"vocabulary": plan.vocabulary(task)} if plan.kind_of(task) == "translation" else {}
+    """Return the files of a released model: one of fairseq comes with its vocabulary."""
+    vocabulary = {"vocabulary": plan.vocabulary(task)} if plan.engine_of(task) == "fairseq" else {}
     return {**vocabulary, "checkpoint": plan.model(task, "runs/{run}/epoch1")}
 
 
 def read_released(plan: Plan, values: Values) -> Files:
     """Return the user's files of a released model, and the text by which the labels of a classifier are checked."""
     task = plan.task_of(values)
-    text = {} if plan.kind_of(task) == "translation" else {"corpus": plan.texts(task, "test")}
+    text = {"corpus": plan.texts(task, "test")} if plan.kind_of(task) == "classification" else {}
     released = plan.study.tasks[task].released
     return {**text, "outside": local_files(released.path if released else None)}
 
@@ -116,10 +141,6 @@ def _translation(plan: Plan, task: str) -> TranslationSettings:
     return found
 
 
-def _translates(plan: Plan, task: str) -> bool:
-    return plan.kind_of(task) == "translation"
-
-
 TEXTS = Stage(
     name="acquire",
     about="acquire text or trees: generated, from the catalogue, the Hub or sacrebleu, or your own",
@@ -127,11 +148,11 @@ TEXTS = Stage(
     module="headroom.preparation.acquire",
     calls=of_tasks(lambda plan, task: True),
     outputs=text_files,
-    reads=lambda plan, values: {"outside": sources(TEXT[plan.kind_of(values["task"])], plan, values["task"])},
+    reads=read_sources,
     settings=lambda plan, values: {"corpus": plan.study.tasks[values["task"]].corpus},
-    flags=lambda plan, values: {"kind": TEXT[plan.kind_of(values["task"])]},
+    flags=text_flags,
     imports=lambda plan, values: provider(TEXT[plan.kind_of(values["task"])], plan, values["task"]),
-    downloads=tuple(TEXT),
+    downloads=lambda plan, task: True,
 )
 TREES = Stage(
     name="acquire",
@@ -144,14 +165,14 @@ TREES = Stage(
     settings=tree_settings,
     flags=tree_flags,
     imports=lambda plan, values: provider("trees", plan, values["task"]),
-    downloads=tuple(TEXT),
+    downloads=lambda plan, task: True,
 )
 SEGMENT = Stage(
     name="vocabulary",
     about="learn subword pieces and binarise parallel text",
     group="Models",
     module="headroom.preparation.vocabulary",
-    calls=of_tasks(lambda plan, task: _translates(plan, task) and not plan.study.tasks[task].released),
+    calls=of_tasks(lambda plan, task: is_trained(plan, task, "fairseq")),
     outputs=lambda plan, task: {
         "output": [*plan.vocabulary(task), *plan.binarised(task), f"{task}/binarised/prepared.json"]
     },
@@ -163,7 +184,7 @@ ENCODE = Stage(
     about="prepare the initial encoder of classifiers",
     group="Models",
     module="headroom.preparation.encoder",
-    calls=of_tasks(lambda plan, task: not _translates(plan, task) and not plan.study.tasks[task].released),
+    calls=of_tasks(lambda plan, task: is_trained(plan, task, "classifier")),
     outputs=lambda plan, task: {"output": plan.encoder(task)},
     reads=encoder_files,
     settings=lambda plan, values: {"encoder": _classifier(plan, values["task"]).encoder},
@@ -180,7 +201,7 @@ RELEASE = Stage(
     settings=lambda plan, values: {"released": plan.task(values["run"]).released},
     flags=lambda plan, values: {"engine": plan.engine(values["run"])},
     imports=lambda plan, values: [f"{ENGINES[plan.engine(values['run'])]}.released"],
-    downloads=("translation",),
+    downloads=lambda plan, task: plan.engine_of(task) == "fairseq",
 )
 RULES = (
     Rule(stages=(TEXTS,), name="text", by_kind=True, environment=environment, minutes=60),
@@ -188,5 +209,5 @@ RULES = (
     Rule(stages=(TREES,), name="treebank", environment="plain", priority=100, minutes=30, memory=2000),
     Rule(stages=(SEGMENT,), minutes=60),
     Rule(stages=(ENCODE,), priority=60, minutes=60),  # trainings, the longest jobs, wait for it
-    Rule(stages=(RELEASE,), by_kind=True, minutes=4 * 60, memory=8000),
+    Rule(stages=(RELEASE,), by_kind=True, priority=100, minutes=4 * 60, memory=8000),
 )

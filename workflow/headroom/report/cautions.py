@@ -8,16 +8,24 @@ from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import listing, number, plural
 from headroom.experiments.gates.section import warnings
 from headroom.experiments.timing.section import timing_noise
-from headroom.figures.names import choose_words, heading, run_name
-from headroom.study.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
-from headroom.study.tables import StudyTables, arm_of
+from headroom.figures.names import heading, run_name
+from headroom.study.selection import (
+    examples_in,
+    last_epochs,
+    main_metric,
+    main_run,
+    main_set,
+    rows_where,
+    select_judged,
+    with_scale,
+)
+from headroom.study.tables import RELEASED, StudyTables, arm_of
 
 FEW_EXAMPLES = 200
 FEW_HEADS = 24
 FEW_SEEDS = 3
-WEAK_BLEU = 10.0
-WEAK_ABOVE_CHANCE = 10.0
-"""Points of a classifier's main metric above chance."""
+WEAK = 10.0
+"""Points of the main metric, above chance where it counts."""
 
 
 class Caution(NamedTuple):
@@ -47,28 +55,18 @@ def summary(found: dict[str, list[Caution]]) -> str:
 
 
 def _weak(tables: StudyTables) -> str:
-    """Say that translations are poor, or that a classifier is hardly better with its heads than without any."""
-    if tables.kind == "classification":
-        return _weak_classifier(tables)
-    rows = rows_where(last_epochs(tables.evaluation), metric="bleu")
-    if rows.empty:
+    """Say that the models score little, or hardly more than chance."""
+    if tables.info.above_chance:
+        rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
+        rows = with_scale(rows_where(rows, metric=main_metric(rows)))
+        best = float(rows["scale"].max()) if len(rows) else math.nan
+    else:
+        rows = select_judged(tables.evaluation)
+        best = float(rows["value"].max()) if len(rows) else math.nan
+    if math.isnan(best) or best >= WEAK:
         return ""
-    rows = rows_where(rows, set=main_set(rows))
-    best = float(rows["value"].max())
-    if math.isnan(best) or best >= WEAK_BLEU:
-        return ""
-    reached = f"the best reaches {number(best, decimals=1)} BLEU"
-    return f"The models are undertrained: {reached}, so effects of heads mean little."
-
-
-def _weak_classifier(tables: StudyTables) -> str:
-    rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
-    rows = with_scale(rows_where(rows, metric=main_metric(rows)))
-    above = float(rows["scale"].max()) if len(rows) else math.nan
-    if math.isnan(above) or above >= WEAK_ABOVE_CHANCE:
-        return ""
-    points = f"{number(above, decimals=1)} {metric_points(main_metric(rows))}"
-    return f"The models are undertrained: with all heads the best scores {points} more than without any."
+    points = f"{number(best, decimals=1)} {metric_points(main_metric(rows))}{tables.info.above}"
+    return f"The models are weak: the best scores {points}, so effects of heads mean little."
 
 
 def _examples(tables: StudyTables) -> str:
@@ -79,7 +77,7 @@ def _examples(tables: StudyTables) -> str:
     amount = examples_in(rows_where(rows, set=name))
     if not 0 < amount < FEW_EXAMPLES:
         return ""
-    metric, size = metric_word(main_metric(rows)), plural(amount, choose_words(tables.kind).example)
+    metric, size = metric_word(main_metric(rows)), plural(amount, tables.info.example)
     return f"The set {name} is small: {size}, so intervals of {metric} are wide."
 
 
@@ -97,6 +95,8 @@ def _seeds(tables: StudyTables) -> str:
     if not few:
         return ""
     seeds = min(amounts[arm] for arm in few)
+    if seeds == 1 and tables.description(tables.task).ground == RELEASED:
+        return "There is one training, as released: the variance over trainings is unknown."
     if seeds == 1:
         return f"There is one seed only ({listing(few)}): the variance over trainings is unknown."
     return f"Training was repeated with {plural(seeds, 'seed')} only ({listing(few)}): claims about training are weak."
@@ -111,7 +111,7 @@ def _single(tables: StudyTables) -> str:
 
 
 _CHECKS: dict[str, Callable[[StudyTables], str]] = {
-    "undertrained models": _weak,
+    "weak models": _weak,
     "small evaluation sets": _examples,
     "few heads": _heads,
     "few seeds": _seeds,

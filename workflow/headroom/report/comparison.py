@@ -14,7 +14,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.pooling import by_ground, number_of_ground
+from headroom.claims.pooling import by_ground, number_of_ground, with_kinds
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
 from headroom.core.errors import visible
@@ -23,7 +23,7 @@ from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
 from headroom.report.first_screen import ClaimVerdict, verdicts
-from headroom.study.configuration import found_in, paths_in
+from headroom.study.configuration import paths_in, tasks_of
 from headroom.study.tables import StudyTables
 
 DASHES = ("", "dashed", "dotted", "dashdot")
@@ -46,11 +46,12 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     """Return a finished study from the directory of its results, for a page in another directory."""
     claims, numbers = (table.read(place / table.path) for table in (CLAIMS, NUMBERS))
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
-    tables = found_in(place) if paths_in(place) else StudyTables()
+    tables = StudyTables(paths_in(place), described=tasks_of(place))
     curves = list(curve_rows(name, tables))
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
-    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers, tables), curves, address)
+    decided = verdicts(claims, numbers, tables)
+    return FinishedStudy(name, with_kinds(claims, tables), numbers, decided, curves, address)
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:

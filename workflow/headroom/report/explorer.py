@@ -13,12 +13,12 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.words import metric_name, metric_word
+from headroom.claims.words import metric_after, metric_name
 from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
 from headroom.core.heads import Head, parse_head
 from headroom.figures.atlas import Mark, draw_atlases, draw_left
-from headroom.figures.names import choose_words, criterion_name, heading, order_name, run_name
+from headroom.figures.names import criterion_name, heading, order_name, run_name
 from headroom.figures.svg import size
 from headroom.report.explorer_panel import draw_orders
 from headroom.study.selection import (
@@ -32,15 +32,14 @@ from headroom.study.selection import (
     select_judged,
     with_shares,
 )
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TaskInfo
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 """The shares of heads removed that the figure without JavaScript shows, or the nearest that were measured."""
 
 START = 0.3
 """The share of heads removed that the explorer opens with, or the nearest that was measured."""
-
-_IN_PERCENT = ("accuracy", "exact")
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,11 @@ class Curves:
     The scores are those of the same run by the main criterion; there may be none.
     """
 
-    def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str, kind: TaskKind) -> None:
+    def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str, info: TaskInfo) -> None:
         rows = rows.assign(ranking=rows["ranking"].where(rows["ranking"] == "rescored", "fixed"))
         rows = rows.assign(key=rows["order"] + ":" + rows["normalised"] + ":" + rows["ranking"])
         self.rows = rows.sort_values("heads_removed", kind="stable")
-        self.scores, self.task, self.kind = scores, task, kind
+        self.scores, self.task, self.info = scores, task, info
         self.shares = bool(measurable(rows).all())
         self.total = int(rows["heads_total"].max())
         named = {parse_head(name) for names in rows["removed"] for name in names.split()}
@@ -112,7 +111,7 @@ class Curves:
         rows = with_shares(rows_where(rows, run=main_run(rows, tables)))
         scores = rows_where(last_epochs(tables.scores), run=rows["run"].iloc[0])
         scores = rows_where(scores, criterion=main_criterion(rows), normalised="raw")
-        return cls(rows, scores, tables.task, tables.kind)
+        return cls(rows, scores, tables.task, tables.info)
 
     def along(self, key: str) -> pandas.DataFrame:
         """Return the rows of one order, fewest heads removed first; of random orders the first."""
@@ -130,7 +129,7 @@ class Curves:
             order=name_order(self.keys[0]),
             criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
             set=str(main["set"].iloc[0]),
-            of=choose_words(self.kind).of_score.removeprefix("of ") if self.shares else "",
+            of=f"the {self.info.score}" if self.shares else "",
             curve=self.panel(f"explorer-{place}"),
             atlases=atlases,
             across=max(size(atlas)[0] for atlas in atlases),
@@ -160,7 +159,7 @@ class Curves:
             "total": self.total,
             "start": round(START * self.total),
             "heads": [str(head) for head in self.heads],
-            "of": f"of the full model’s {choose_words(self.kind).score}".removesuffix(" score") if self.shares else "",
+            "of": f"of the full model’s {self.info.score}".removesuffix(" score") if self.shares else "",
             "orders": [self.order(key) for key in self.keys],
         }
 
@@ -184,7 +183,7 @@ class Curves:
 
     def panel(self, name: str) -> Markup:
         """Return the curves, the main order strong."""
-        label = choose_words(self.kind).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
+        label = self.info.kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
         orders = {key: self.along(key) for key in self.keys}
         return draw_orders(orders, self.rows, name=name, label=label, column=self.column, task=self.task)
 
@@ -201,8 +200,7 @@ def read_score(row: "pandas.Series[Any]") -> str:
     if not row["removed"]:
         low = high = math.nan
     value, bracket, bounds = estimate(row["value"], low, high, most=2).partition(" [")
-    unit = ("% " if row["metric"] in _IN_PERCENT else "") + metric_word(str(row["metric"]))
-    return f"{value} {unit}{bracket}{bounds}"
+    return f"{value} {metric_after(str(row['metric']))}{bracket}{bounds}"
 
 
 def mask_removed(names: str, heads: Sequence[Head]) -> str:

@@ -13,19 +13,20 @@ from headroom.claims.entries import Claim, Paper, all_claims, read_papers, thres
 from headroom.claims.pooling import number_of_ground, read_grounds
 from headroom.claims.rows import POOLED
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
-from headroom.claims.words import metric_word
+from headroom.claims.words import metric_after, metric_word, site_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
 from headroom.experiments.arms.head_counts import heads_per_site
-from headroom.figures.names import choose_words, task_name
-from headroom.figures.numbers import Numbers, read_numbers
+from headroom.figures.names import task_name
+from headroom.figures.numbers import Numbers, Shown, read_numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
-from headroom.study.selection import main_metric, main_run, rows_where
-from headroom.study.tables import GENERATED, StudyTables, TaskKind
+from headroom.study.selection import SELF_ATTENTION, main_metric, main_run, main_set, rows_where
+from headroom.study.tables import GENERATED, RELEASED, StudyTables
+from headroom.study.task_info import TASKS, TaskKind
 
 ABSENT = "the experiment was not run"
-NO_TASK = "no task of this study is of that kind"
+NO_TASK = "no model of this study has what it speaks of"
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,15 @@ def _verdict(
     claim: Claim, row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame, kind: TaskKind
 ) -> ClaimVerdict:
     task, part, verdict = str(row["task"]), str(row["part"]), str(row["verdict"])
-    ours = "; ".join(one.sentence for one in read_numbers(rows_where(numbers, run=POOLED)))
+    found = "; ".join(one.sentence for one in read_numbers(rows_where(numbers, run=POOLED)))
     if verdict == NOT_RUN:
-        ours = ABSENT if task else NO_TASK
+        found = ABSENT if task else NO_TASK
     if len(runs) > 2:
-        ours += f" ({_spread(row, runs[runs['run'] != POOLED], numbers)})"
-    if row["barrier"]:
-        ours += f"; it asks for {row['barrier']}"
-    needed = row["needed"]
-    ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
+        found += f" ({_spread(row, runs[runs['run'] != POOLED], numbers, kind)})"
+    asked = f"it asks for {row['barrier']}" if row["barrier"] else ""
+    needed = f"{row['needed']} would decide" if row["needed"].startswith("about") else row["needed"]
     real = on_real_text(claim.id, part, kind) if row["ground"] == GENERATED else ""
-    return ClaimVerdict(claim, task, kind, part, verdict, ours, real)
+    return ClaimVerdict(claim, task, kind, part, verdict, "; ".join(filter(None, (found, asked, needed))), real)
 
 
 def on_real_text(claim: str, part: str, kind: TaskKind, number: str = "") -> str:
@@ -92,7 +91,7 @@ def on_real_text(claim: str, part: str, kind: TaskKind, number: str = "") -> str
     return f"{row['ground']}: {found.text()}" + ("" if number else f", {row['verdict']}")
 
 
-def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
+def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.DataFrame, kind: TaskKind) -> str:
     """Return the interval for these trainings, how far apart the runs judged alone are, and their verdicts."""
     own = numbers[(numbers["run"] != POOLED) & (numbers["name"] == row["number"])].drop_duplicates("run")
     ordered = sorted((one.number for one in read_numbers(own)), key=lambda one: one.found.value)
@@ -100,7 +99,7 @@ def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.D
     if not math.isnan(row["these_low"]):
         (main,) = read_numbers(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
         these = replace(main.number, found=Estimate(row["value"], row["these_low"], row["these_high"]))
-        parts.append(f"these on other sentences {these.text()}")
+        parts.append(f"these on other {TASKS[kind].example}s {these.text()}")
     return "; ".join([*parts, str(row["votes"])])
 
 
@@ -152,6 +151,17 @@ class Answer:
         is_generated = self._tables.description(task).ground == GENERATED
         return on_real_text(claim, "", self._tables.kind_of(task), number) if is_generated else ""
 
+    def scores(self, task: str) -> list[tuple[Shown, str]]:
+        """Return what the models of a task score, and of what: by all metrics if it is the only task."""
+        found, loss = self.parts("quality", task), f"nats per {self._tables.info_of(task).unit_of_loss}"
+        named = [(number, loss if metric == "loss" else metric_after(metric)) for metric, number in found.items()]
+        return named[:1] if self.several else named
+
+    @property
+    def judged_on(self) -> str:
+        """The set that scores are of."""
+        return main_set(self._tables.evaluation)
+
     @property
     def generated(self) -> list[str]:
         """The tasks whose text is generated."""
@@ -167,11 +177,15 @@ class Answer:
         """Return what shares of the score are shares of: `BLEU`, `accuracy above chance`."""
         view = self._tables.of_task(task)
         metric = metric_word(main_metric(view.pruning)) if view.has("pruning") else "score"
-        return metric if view.kind == "translation" else f"{metric} above chance"
+        return metric + view.info.above
+
+    def kinds(self, task: str) -> tuple[str, ...]:
+        """Return the kinds of attention that the models of a task have."""
+        return self._tables.of_task(task).kinds
 
     def site(self, task: str) -> str:
         """Return what an attention site is called in a task."""
-        return choose_words(self._tables.kind_of(task)).site
+        return site_word(self.kinds(task))
 
     def render(self) -> Markup:
         """Return the cards as markup."""
@@ -181,17 +195,26 @@ class Answer:
 
 
 def describe_study(tables: StudyTables) -> str:
-    """Return what was trained, in one line: tasks with the heads of the run shown first, arms, and seeds."""
-    parts = []
-    for task in tables.tasks:
-        view = tables.of_task(task)
-        scores = view.scores if view.has("scores") else view.ablation
-        first = rows_where(scores, run=main_run(scores, view)) if len(scores) else scores
-        heads = len(first[["kind", "layer", "head"]].drop_duplicates())
-        per_site = heads_per_site(view)
-        widths = [arm.width // per_site[arm.name] for arm in view.described_arms if arm.width and arm.name in per_site]
-        of = f" of {widths[0]} dimensions" if widths else ""
-        parts.append(f"{task_name(task)}" + (f" with {heads} heads{of}" if heads else ""))
+    """Return the models in one line: tasks with the heads of the run shown first, arms, and seeds."""
+    parts = [f"{task_name(task)}{_describe_model(tables.of_task(task))}" for task in tables.tasks]
     seeds = {run.rpartition("seed")[2] for run in tables.runs}
-    arms = plural(len(tables.arm_names), "arm")
-    return f"{listing(parts)}; {arms}, {plural(len(seeds), 'seed')}" if parts else "nothing was run"
+    trained = f"{plural(len(tables.arm_names), 'arm')}, {plural(len(seeds), 'seed')}"
+    released = all(tables.description(task).ground == RELEASED for task in tables.tasks)
+    return f"{listing(parts)}; {'as released' if released else trained}" if parts else "nothing was run"
+
+
+def _describe_model(view: StudyTables) -> str:
+    """Return heads and layers of a task's run that is shown first: ` with 270 heads in 30 decoder layers`."""
+    scores = view.scores if view.has("scores") else view.ablation
+    first = rows_where(scores, run=main_run(scores, view)) if len(scores) else scores
+    heads = first[["kind", "layer", "head"]].drop_duplicates()
+    if heads.empty:
+        return ""
+    per_site = heads_per_site(view)
+    widths = [arm.width // per_site[arm.name] for arm in view.described_arms if arm.width and arm.name in per_site]
+    of = f" of {widths[0]} dimensions" if widths else ""
+    sizes = {name: rows_where(heads, kind=kind)["layer"].max() for kind, name in SELF_ATTENTION.items()}
+    layers = " and ".join(plural(int(size), f"{name} layer") for name, size in sizes.items() if size == size)
+    pieces = view.description(view.task).window
+    windows = f", read in windows of {pieces} pieces" if pieces else ""
+    return f" with {len(heads)} heads{of} in {layers}{windows}"

@@ -68,7 +68,7 @@ def _count_again(tables: StudyTables) -> str:
     if not again:
         return ""
     return (
-        "Sweeps over heads reuse the states of the plain model. Sentences that were also translated without reuse: "
+        "Sweeps over heads reuse the states of the plain model. Answers that were also computed without reuse: "
         f"{count(again)}, of which {count(different)} with another result."
     )
 

@@ -1,8 +1,8 @@
-"""The settings of answers: translations and labels."""
+"""The settings of answers: translations, labels and next pieces."""
 
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from headroom.settings.base import Settings
 
@@ -27,3 +27,32 @@ class LabellingSettings(Settings):
     metrics: tuple[ClassificationMetric, ...] | None = Field(
         None, description="metrics of the task, the main one first; unset for those of the corpus"
     )
+
+
+class WindowSettings(Settings):
+    """Prediction of the next piece in windows of a document: a window of n pieces has n - 1 predictions."""
+
+    length: int = Field(512, ge=2, description="pieces of a window; the last one of a document may be shorter")
+    stride: PositiveInt = Field(
+        512,
+        description="pieces from one window to the next; unset for `length`. With a smaller one windows overlap, and "
+        "only predictions that no window before has made count",
+    )
+    per_set: PositiveInt | None = Field(
+        None,
+        description="windows of every set, spread evenly over its documents; unset for all. Other limits on examples "
+        "count these, from the start",
+    )
+    windows_at_once: PositiveInt = Field(8, description="windows in a batch; does not change the result")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_length(cls, given: Any) -> Any:
+        """Let windows follow each other if only their length is given."""
+        return {"stride": given["length"], **given} if isinstance(given, dict) and "length" in given else given
+
+    @model_validator(mode="after")
+    def _no_gaps(self) -> Self:
+        if self.stride > self.length:
+            raise ValueError(f"stride {self.stride} leaves pieces out; give at most the length, {self.length}")
+        return self

@@ -9,10 +9,10 @@ from headroom.experiments.timing.settings import TimingSettings
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.labelled import GeneratedPairs, check_treebank
-from headroom.settings.models import NewEncoder
+from headroom.settings.models import HubModelSettings, NewEncoder, ReleasedModel
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
 from headroom.settings.study import Study
-from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
 
 LONGEST_NAME = 60
 """Pattern of the names of arms and tasks, which become part of file names."""
@@ -37,9 +37,7 @@ def _checks(study: Study) -> Iterator[Callable[[], None]]:
         yield from _checks_of_task(study.place(name), study, task)
 
 
-def _checks_of_task(
-    place: str, study: Study, task: TranslationSettings | ClassificationSettings
-) -> Iterator[Callable[[], None]]:
+def _checks_of_task(place: str, study: Study, task: TaskSettings) -> Iterator[Callable[[], None]]:
     yield lambda: check_seeds(place, study, task)
     yield lambda: check_gpus_of_task(place, study, task)
     yield lambda: check_far_sets(place, task.ablation, task.corpus.far_names)
@@ -48,6 +46,7 @@ def _checks_of_task(
         yield lambda: check_one_arm(place, task.arms)
         yield lambda: check_unused(task, place, task.unused)
         yield lambda: check_retraining(place, task)
+        yield lambda: check_texts_of_model(place, task)
     else:
         yield lambda: check_training_text(place, task.corpus)
     if isinstance(task.corpus, GeneratedCorpus | GeneratedPairs):
@@ -60,7 +59,7 @@ def _checks_of_task(
         yield lambda: check_rewinding(place, task)
         for name, arm in task.arms.items():
             yield lambda name=name, arm=arm: check_arm_of_translation(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
-    else:
+    elif isinstance(task, ClassificationSettings):
         for name, arm in task.arms.items():
             yield lambda name=name, arm=arm: check_arm_of_classifier(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
 
@@ -80,7 +79,7 @@ def check_seeds_differ(study: Study) -> None:
         raise ValueError(f"seeds: {both[0]} and {fresh_seed(both[0])} are 2^31 apart; choose another for one of them")
 
 
-def check_seeds(place: str, study: Study, task: TranslationSettings | ClassificationSettings) -> None:
+def check_seeds(place: str, study: Study, task: TaskSettings) -> None:
     """Raise ValueError if a task has too many or too few seeds."""
     if task.released and len(study.seeds) > 1:
         raise ValueError(f"seeds: {place}.released is a single run; give one seed")
@@ -99,9 +98,9 @@ def check_gpus(study: Study) -> None:
         )
 
 
-def check_gpus_of_task(place: str, study: Study, task: TranslationSettings | ClassificationSettings) -> None:
+def check_gpus_of_task(place: str, study: Study, task: TaskSettings) -> None:
     """Raise ValueError if the GPUs cannot share the updates of a task's trainings."""
-    if task.released or study.device != "cuda":
+    if isinstance(task, LanguageSettings) or task.released or study.device != "cuda":
         return
     translates = isinstance(task, TranslationSettings)
     key = "update_frequency" if translates else "batch_size"
@@ -200,13 +199,23 @@ def check_training_text(name: str, corpus: Settings) -> None:
         raise ValueError(f"{name}.corpus.train: missing; give training text, or a model at {name}.released")
 
 
-def check_retraining(name: str, task: TranslationSettings | ClassificationSettings) -> None:
-    """Raise ValueError, with the key, if a released model is to be trained further and there is no text for it."""
+def check_retraining(name: str, task: TaskSettings) -> None:
+    """Raise ValueError, with the key, if a released model cannot be trained further, or there is no text for it."""
+    key = f"{name}.bakeoff.retraining.updates"
+    trained = isinstance(task, ClassificationSettings) or isinstance(task.released, ReleasedModel)
+    if task.bakeoff.retraining.updates and not trained:
+        raise ValueError(f"{key}: only classifiers and models of fairseq are trained further; set it to 0")
     without = isinstance(task.corpus, SacrebleuCorpus) or getattr(task.corpus, "train", "unknown") is None
     if task.bakeoff.retraining.updates and without:
-        raise ValueError(
-            f"{name}.bakeoff.retraining.updates: there is no training text; give some at {name}.corpus, or set it to 0"
-        )
+        raise ValueError(f"{key}: there is no training text; give some at {name}.corpus, or set it to 0")
+
+
+def check_texts_of_model(name: str, task: TaskSettings) -> None:
+    """Raise ValueError, with the key, if languages or a prefix are given for a model that does not translate."""
+    if not isinstance(task.released, HubModelSettings) or isinstance(task, TranslationSettings):
+        return
+    if given := [key for key in ("source_code", "target_code", "prefix") if getattr(task.released, key) is not None]:
+        raise ValueError(f"{name}.released.{given[0]}: applies only to translation; leave it out")
 
 
 def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:

@@ -10,6 +10,9 @@ LONGEST_PART = 60
 """Maximum length of a displayed part of a key, and of a displayed value."""
 LONGEST_LINE = 500
 
+VARIANTS = {"source": None, "method": None, "task": None, "library": "fairseq"}
+"""Keys that tell the variants of a section apart, with the value of a section that lacks them."""
+
 
 def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str, str]) -> str:
     """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
@@ -24,7 +27,7 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
     key, section = [], configuration
     for part in error["loc"]:
         own = section if isinstance(section, dict) else {}
-        if part in own or part not in (own.get("source"), own.get("method"), own.get("task")):
+        if part in own or part not in (own.get(name, default) for name, default in VARIANTS.items()):
             key.append(str(part)[:LONGEST_PART] or '""')
             section = own.get(part)
     if len(key) > 1 and key[0] == "tasks":

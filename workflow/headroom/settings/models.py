@@ -199,8 +199,9 @@ class MosesSettings(Settings):
 
 
 class ReleasedModel(MosesSettings):
-    """A checkpoint that was released with its dictionaries and byte-pair codes; used without training."""
+    """A checkpoint of fairseq that was released with its dictionaries and byte-pair codes; used without training."""
 
+    library: Literal["fairseq"] = Field("fairseq", description="what runs it: fairseq")
     url: str | None = Field(None, pattern=r"^https?://", description="tar archive to download; or give path")
     path: str | None = Field(None, min_length=1, description="local directory or tar archive; or give url")
     sha256: str | None = Field(
@@ -221,21 +222,59 @@ class ReleasedModel(MosesSettings):
         return f"dict.{self.source_language}.txt", f"dict.{self.target_language}.txt"
 
 
-class ReleasedClassifier(Settings):
-    """A fine-tuned classifier in the Hub's directory format; used without training."""
+Dtype = Literal["float32", "bfloat16", "float16"]
 
+
+class HubModelSettings(Settings):
+    """A model of the library transformers in the Hub's directory format; used without training."""
+
+    library: Literal["transformers"] = Field("transformers", description="what runs it: transformers")
     path: str | None = Field(
         None,
         min_length=1,
-        description="local directory with config.json, model.safetensors and a tokenizer; or give name",
+        description="local directory with config.json, safetensors and a tokenizer; or give name or package",
     )
     name: str | None = Field(
-        None, min_length=1, description="name of a classifier on the Hub, e.g. owner/model; or give path"
+        None, min_length=1, description="name of a model on the Hub, e.g. owner/model; or give path or package"
     )
     revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
+    package: str | None = Field(
+        None,
+        min_length=1,
+        description="import name of a Python package that contains a model directory; or give path or name",
+    )
+    directory: str = Field("model", description="the model directory inside the package")
+    gguf: str | None = Field(
+        None, min_length=1, description="name of a GGUF file in the model's directory, to be read instead of the others"
+    )
+    dtype: Dtype = Field(
+        "float32",
+        description="number format of the weights; with few bits, differences between heads disappear in rounding",
+    )
+    removable: bool = Field(
+        True, description="whether heads can be removed, not only masked; without, removal and timing are left out"
+    )
+    source_code: str | None = Field(
+        None, description="code of the source language, for multilingual translation models, e.g. eng_Latn"
+    )
+    target_code: str | None = Field(
+        None, description="code of the target language, for multilingual translation models, e.g. deu_Latn"
+    )
+    prefix: str | None = Field(
+        None, description="text before every source sentence, for T5, e.g. `translate English to German: `"
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        if (self.path is None) == (self.name is None):
-            raise ValueError("released classifier: give either path or name")
+        if sum(place is not None for place in (self.path, self.name, self.package)) != 1:
+            raise ValueError("released model: give one of path, name and package")
         return self
+
+    @property
+    def place(self) -> DirectoryEncoder | PackageEncoder | HubEncoder:
+        """Where its directory is."""
+        if self.path:
+            return DirectoryEncoder(path=self.path)
+        if self.package:
+            return PackageEncoder(package=self.package, directory=self.directory)
+        return HubEncoder(name=str(self.name), revision=self.revision)

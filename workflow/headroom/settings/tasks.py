@@ -17,17 +17,18 @@ from headroom.experiments.removal.settings import RemovalSettings
 from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.experiments.update_cost.settings import UpdateCostSettings
-from headroom.settings.answers import DecodingSettings, LabellingSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
+from headroom.settings.documents import DocumentCorpus, PairSettings
 from headroom.settings.intervention import InterventionSettings
-from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, Treebank, default_treebank
+from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, NoTreebank, Treebank, default_treebank
 from headroom.settings.models import (
     Encoder,
     FineTuningSettings,
+    HubModelSettings,
     ModelSettings,
     NewEncoder,
-    ReleasedClassifier,
     ReleasedModel,
     TrainingSettings,
 )
@@ -41,6 +42,8 @@ def _one_arm() -> dict[str, Arm]:
 def _both_arms() -> dict[str, Arm]:
     return {"baseline": BaselineArm(), "svgd": SvgdArm()}
 
+
+ReleasedTranslator = Annotated[ReleasedModel | HubModelSettings, Field(discriminator="library")]
 
 FIXED: dict[str, dict[str, Any]] = {
     "relevance": {"batch_examples": 32, "epsilon": 1e-6},
@@ -56,7 +59,7 @@ FIXED: dict[str, dict[str, Any]] = {
 
 
 class ExperimentsSettings(Settings):
-    """The sections of both kinds of tasks."""
+    """The sections of all kinds of tasks."""
 
     @model_validator(mode="before")
     @classmethod
@@ -98,11 +101,11 @@ class ExperimentsSettings(Settings):
 
 
 class TranslationSettings(ExperimentsSettings):
-    """Translation with a fairseq Transformer."""
+    """Translation with a Transformer: trained or released by fairseq, or released in the Hub's format."""
 
     task: Literal["translation"] = Field("translation", description="what the model is asked")
     corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
-    released: ReleasedModel | None = Field(
+    released: ReleasedTranslator | None = Field(
         None, description="a released model, used instead of training one; unset to train"
     )
     vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
@@ -128,8 +131,19 @@ class TranslationSettings(ExperimentsSettings):
         description="dependency trees of the source language; required for text that is not generated, or none",
     )
 
-    unused: ClassVar = ("vocabulary", "model", "training", "update_cost")
-    """Sections that do not apply to a released model."""
+    @model_validator(mode="before")
+    @classmethod
+    def _by_fairseq(cls, given: Any) -> Any:
+        """Take fairseq for the library of a released model that names none."""
+        if not isinstance(given, dict) or not isinstance(given.get("released"), dict):
+            return given
+        return {**given, "released": {"library": "fairseq", **given["released"]}}
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Sections that do not apply to a released model: gates are learned in training, which is fairseq's."""
+        of_training = ("vocabulary", "model", "training", "update_cost")
+        return (*of_training, "gates") if isinstance(self.released, HubModelSettings) else of_training
 
     @property
     def epochs(self) -> int:
@@ -142,7 +156,7 @@ class ClassificationSettings(ExperimentsSettings):
 
     task: Literal["classification"] = Field("classification", description="what the model is asked")
     corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
-    released: ReleasedClassifier | None = Field(
+    released: HubModelSettings | None = Field(
         None, description="a fine-tuned classifier, used instead of training one; unset to train"
     )
     encoder: Encoder = Field(default_factory=NewEncoder, description="the initial encoder")
@@ -164,5 +178,30 @@ class ClassificationSettings(ExperimentsSettings):
         return 1 if self.released else self.training.epochs
 
 
-TaskSettings = Annotated[TranslationSettings | ClassificationSettings, Field(discriminator="task")]
+class LanguageSettings(ExperimentsSettings):
+    """Prediction of the next piece of plain text with a released decoder."""
+
+    task: Literal["language"] = Field("language", description="what the model is asked")
+    corpus: DocumentCorpus = Field(description="the text")
+    released: HubModelSettings = Field(description="the language model")
+    windows: WindowSettings = Field(default_factory=WindowSettings, description="parts of documents that it reads")
+    pairs: PairSettings | None = Field(None, description="pairs of a good and a bad sentence; unset for none")
+    pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
+    treebank: Treebank = Field(
+        default_factory=NoTreebank, description="dependency trees of the text's language, or none"
+    )
+
+    unused: ClassVar = ()
+    """Sections that do not apply to a released model."""
+
+    gates: ClassVar = ChosenGateSettings(ways=())
+    """None: gates are learned in training."""
+
+    @property
+    def epochs(self) -> int:
+        """Number of checkpoints of a run."""
+        return 1
+
+
+TaskSettings = Annotated[TranslationSettings | ClassificationSettings | LanguageSettings, Field(discriminator="task")]
 """The settings of a task of any kind."""

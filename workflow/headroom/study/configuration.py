@@ -10,7 +10,8 @@ from headroom.core.errors import HeadroomError
 from headroom.settings.models import PRETRAINED
 from headroom.settings.study import gather_tasks
 from headroom.study.arms import ArmDescription, describe_arm
-from headroom.study.tables import TABLES, Ground, StudyTables, TaskDescription
+from headroom.study.tables import RELEASED, TABLES, Ground, StudyTables, TaskDescription
+from headroom.study.task_info import TaskKind
 
 Arms = dict[str, Mapping[str, ArmDescription]]
 
@@ -43,6 +44,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         arms=_arms_of(section),
         ground=_ground(section),
         own_trees=all(generated.values()),
+        window=mapping(section.get("windows")).get("length"),
         **known,
     )
 
@@ -51,10 +53,16 @@ def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
     if not section:
         return ""
     if section.get("released"):
-        return "released model"
+        return RELEASED
     if mapping(section.get("encoder")).get("source") in PRETRAINED:
         return "pretrained encoder"
     return "generated text" if mapping(section.get("corpus")).get("source") == "generated" else "real text"
+
+
+def library_of(section: Mapping[str, Any], kind: TaskKind) -> str:
+    """Return what runs the models of a task: fairseq translates, unless the released model is one of transformers."""
+    named = mapping(section.get("released")).get("library")
+    return str(named or ("fairseq" if kind == "translation" else "transformers"))
 
 
 def arms_in(configuration: Any) -> Arms:
@@ -93,8 +101,13 @@ def found_in(results: Path) -> StudyTables:
     paths = paths_in(results)
     if not paths:
         raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
-    configuration = results / "configuration.json"
-    return list_tables(paths, configuration if configuration.exists() else None)
+    return StudyTables(paths, described=tasks_of(results))
+
+
+def tasks_of(results: Path) -> dict[str, TaskDescription]:
+    """Return what the configuration in a directory of results says of every task; nothing without one."""
+    path = results / "configuration.json"
+    return tasks_in(read_configuration(path)) if path.exists() else {}
 
 
 def paths_in(results: Path) -> list[Path]:

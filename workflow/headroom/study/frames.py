@@ -50,7 +50,7 @@ def select_main_effects(view: StudyTables) -> pandas.DataFrame:
 
 
 def in_percent(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """Return rows with `delta`, `low` and `high` in % of the full model's score (of classifiers, above chance)."""
+    """Return rows with `delta`, `low` and `high` in % of the full model's score, less chance."""
     scale = with_scale(rows)["scale"]
     parts = rows[["delta", "low", "high"]].div(scale.where(scale > 0), axis=0)
     return rows.assign(**{str(name): 100 * part for name, part in parts.items()})

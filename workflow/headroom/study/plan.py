@@ -10,12 +10,18 @@ from typing import Any
 
 from headroom.settings.base import SPLITS
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
-from headroom.settings.models import PRETRAINED
+from headroom.settings.models import PRETRAINED, HubModelSettings
 from headroom.settings.study import Run, Study
-from headroom.settings.tasks import ClassificationSettings, TaskSettings, TranslationSettings
+from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
 
 CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a classifier's checkpoint, which is a directory."""
+
+OF_HUB = ("config.json", "headroom.json", "model.safetensors", "tokenizer_config.json")
+"""The files that checkpoints of all other models of transformers have; tokenizers differ in their further files."""
+
+ANSWERS = {"translation": "decoding", "classification": "labelling", "language": "windows"}
+"""By kind of task, the section on how it is answered."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,12 @@ class Plan:
         return [run for run in self.runs if not self._is_self_attentive(self.task(run))]
 
     @property
+    def removable(self) -> list[str]:
+        """The runs whose heads can be sliced out, not only masked."""
+        released = {run: self.task(run).released for run in self.runs}
+        return [run for run, own in released.items() if not isinstance(own, HubModelSettings) or own.removable]
+
+    @property
     def armed(self) -> list[str]:
         """The tasks that have several arms."""
         return [name for name, task in self.study.tasks.items() if len(task.arms) > 1]
@@ -89,7 +101,14 @@ class Plan:
 
     def engine_of(self, task: str) -> str:
         """Return the engine of a task's models."""
-        return "fairseq" if self.kind_of(task) == "translation" else "classifier"
+        own = self.study.tasks[task]
+        if isinstance(own, TranslationSettings):
+            return "seq2seq" if isinstance(own.released, HubModelSettings) else "fairseq"
+        return "causal" if isinstance(own, LanguageSettings) else "classifier"
+
+    def environment_of(self, task: str) -> str:
+        """Return the environment of jobs with a task's models: fairseq has to be compiled, and only its own need it."""
+        return "fairseq" if task and self.engine_of(task) == "fairseq" else "torch"
 
     def _is_self_attentive(self, task: TaskSettings) -> bool:
         return isinstance(task, ClassificationSettings) and task.encoder.source == "self-attentive"
@@ -106,9 +125,11 @@ class Plan:
 
     def corpus(self, task: str, *sets: str) -> list[str]:
         """Return the text files of sets of a task, below the results."""
-        if self.kind_of(task) == "translation":
+        kind = self.kind_of(task)
+        if kind == "translation":
             return [f"{task}/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
-        return [*(f"{task}/corpus/{name}.tsv" for name in sets), f"{task}/corpus/corpus.json"]
+        end = "jsonl" if kind == "language" else "tsv"
+        return [*(f"{task}/corpus/{name}.{end}" for name in sets), f"{task}/corpus/corpus.json"]
 
     def texts(self, task: str, *sets: str) -> list[str]:
         """Return the text files of sets of a task."""
@@ -139,7 +160,9 @@ class Plan:
         return [] if none else [f"{self.results}/{self.runs[run].task}/treebank.conllu"]
 
     def vocabulary(self, task: str) -> list[str]:
-        """Return the files that segment text of a translation task, below the results."""
+        """Return the files that segment text for fairseq, below the results; empty for other engines."""
+        if self.engine_of(task) != "fairseq":
+            return []
         pieces = ("bpecodes", "moses.json") if self.study.tasks[task].released else ("sentencepiece.model",)
         return [f"{task}/binarised/{name}" for name in (*pieces, "dict.source.txt", "dict.target.txt")]
 
@@ -161,12 +184,15 @@ class Plan:
 
     def model(self, task: str, place: str) -> list[str]:
         """Return the files of a model of a task at a place."""
-        return [f"{place}.pt"] if self.kind_of(task) == "translation" else [f"{place}/{name}" for name in CLASSIFIER]
+        engine = self.engine_of(task)
+        names = CLASSIFIER if engine == "classifier" else OF_HUB
+        return [f"{place}.pt"] if engine == "fairseq" else [f"{place}/{name}" for name in names]
 
     def epochs(self, task: str) -> list[float]:
         """Return the epochs of a task's checkpoints: shares of the first one, then all whole ones."""
         own = self.study.tasks[task]
-        return [*(() if own.released else own.training.early_checkpoints), *range(1, own.epochs + 1)]
+        early = () if isinstance(own, LanguageSettings) or own.released else own.training.early_checkpoints
+        return [*early, *range(1, own.epochs + 1)]
 
     def checkpoints(self, run: str, epochs: Iterable[float] | None = None) -> list[str]:
         """Return the files of the checkpoints of a run at some epochs, by default at all."""
@@ -183,10 +209,14 @@ class Plan:
         return list(range(1, self.task(run).epochs + 1))
 
     def data(self, run: str, *sets: str) -> dict[str, list[str]]:
-        """Return the inputs of a run's task by flag: the texts of sets, and the vocabulary of a translation."""
+        """Return the inputs of a run's task by flag: the texts of sets, and the vocabulary of fairseq."""
         task = self.runs[run].task
-        pieces = self.vocabulary(task) if self.kind_of(task) == "translation" else []
-        return {"corpus": self.texts(task, *sets), "vocabulary": [f"{self.results}/{file}" for file in pieces]}
+        vocabulary = [f"{self.results}/{file}" for file in self.vocabulary(task)]
+        return {"corpus": self.texts(task, *sets), "vocabulary": vocabulary}
+
+    def frequent_words(self, run: str) -> list[str]:
+        """Return the sets that tell frequent words of a run's task from rare ones: training text is optional."""
+        return ["train", "choose"] if self.engine(run) == "causal" else ["train"]
 
     def trained_model(self, run: str, *sets: str) -> dict[str, list[str]]:
         """Return the inputs of a job that loads the last checkpoint of a run, by flag."""
@@ -216,11 +246,14 @@ class Plan:
     # settings
 
     def sections(self, run: str, *names: str) -> dict[str, Any]:
-        """Return sections of a run's configuration; `sampling` of the study, `answers` for decoding or labelling."""
+        """Return sections of a run's configuration; `sampling` of the study, `answers` as in `ANSWERS`."""
         task = self.task(run)
-        answers = "decoding" if self.kind_of(self.runs[run].task) == "translation" else "labelling"
-        chosen = [answers if name == "answers" else name for name in names]
+        chosen = [ANSWERS[task.task] if name == "answers" else name for name in names]
         return {name: self.study.sampling if name == "sampling" else getattr(task, name) for name in chosen}
+
+    def of_reading(self, run: str) -> dict[str, Any]:
+        """Return the sections that every job with a model of a run needs: examples of a language model are windows."""
+        return self.sections(run, "answers") if self.engine(run) == "causal" else {}
 
     def with_main(self, run: str, *names: str) -> dict[str, Any]:
         """Return sections of a run's configuration, and the main criterion of its task."""
@@ -243,7 +276,8 @@ def own_files(source: Any) -> list[str]:
     """Return the user's files with text or trees."""
     if source.source != "files":
         return []
-    return list(source.paths.values()) if hasattr(source, "paths") else [source.path]
+    places = source.paths.values() if hasattr(source, "paths") else [source.path]
+    return [file for place in places for file in local_files(place)]
 
 
 def local_files(place: str | None) -> list[str]:

@@ -1,7 +1,7 @@
 """Choosing rows of the tables: last epochs, the run that is shown first, the main order, metric and set.
 
-Shares of a score begin at chance: the best score of giving every example the same answer. It depends on the evaluation
-set, and is 0 for translation. The score of a classifier without heads is not used: its answers are arbitrary.
+Shares of a score begin at chance: the best score of a constant answer. It depends on the evaluation set, and is 0 for
+translation. The score of a classifier without heads is not used: its answers are arbitrary.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import pandas
 
 from headroom.core.curves import MEASURABLE, compute_share_kept
 from headroom.core.heads import Head
+from headroom.core.statistics import LOWER_IS_BETTER
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.study.tables import StudyTables, arm_of
 
@@ -31,11 +32,20 @@ def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
 
 def measurable(rows: pandas.DataFrame) -> "pandas.Series[bool]":
     """Return which rows (from `with_scale`) have a full score large enough for shares of it."""
-    return (rows["scale"] >= MEASURABLE) | (rows["metric"] == "loss")
+    return (rows["scale"] >= MEASURABLE) | rows["metric"].isin(LOWER_IS_BETTER)
 
 
 GRADIENT_CRITERIA = ("gradient-example", "gradient-token", "gradient-batch", "gradient-squared")
 """The gradient criteria, the usual one first."""
+
+
+SELF_ATTENTION = {"E": "encoder", "D": "decoder"}
+"""By kind of self-attention what its heads are called by."""
+
+
+def examined_kind(kinds: Iterable[str]) -> str:
+    """Return the kind of self-attention whose heads are examined: that of the encoder, if there is one."""
+    return "E" if "E" in set(kinds) else "D"
 
 
 def last_epochs(frame: pandas.DataFrame) -> pandas.DataFrame:

@@ -44,7 +44,7 @@ class Stage:
         loads_model: Whether it loads a trained model: it gets the engine and the device.
         sharded: Whether its evaluations can be divided over several jobs.
         unnamed: Further inputs without a flag.
-        downloads: The kinds of tasks for which it downloads files, and takes the mirror.
+        downloads: Whether, from a plan and a task, it downloads files, and takes the mirror.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Stage:
     loads_model: bool = False
     sharded: bool = False
     unnamed: Sequence[str] = ()
-    downloads: tuple[str, ...] = ()
+    downloads: Callable[[Plan, str], bool] = field(default=lambda _plan, _task: False)
 
     @property
     def place(self) -> str:
@@ -90,7 +90,8 @@ class Stage:
         )
         if self.loads_model:
             found |= {"engine": plan.engine(values["run"]), "device": plan.study.device}
-        settings = {name: as_data(section) for name, section in self.settings(plan, values).items()}
+        shared = plan.of_reading(values["run"]) if self.loads_model else {}
+        settings = {name: as_data(section) for name, section in {**shared, **self.settings(plan, values)}.items()}
         return {**found, **self.flags(plan, values), **({"settings": settings} if settings else {})}
 
     def places(self, plan: Plan, values: Values, inputs: Files, outputs: Files) -> dict[str, Any]:
@@ -123,7 +124,8 @@ class Rule:
         priority: Jobs of a higher priority start first.
         minutes: The longest time of a job.
         memory: Memory of a job in MB, of a training for each GPU; each retry adds as much.
-        environment: The environment, a file in `envs/`, or a function from a plan and a task to it.
+        environment: The environment, a file in `envs/`, or a function from a plan and a task to it; by default that
+            of the task's models.
         exclusive: Whether its jobs measure time, and have the machine for themselves.
         gpus: From a plan to the GPUs of a job.
     """
@@ -135,7 +137,7 @@ class Rule:
     priority: int = 0
     minutes: int = 120
     memory: int = 4000
-    environment: str | Callable[[Plan, str], str] = "torch"
+    environment: str | Callable[[Plan, str], str] = Plan.environment_of
     exclusive: bool = False
     gpus: Callable[[Plan], int] | None = None
 

@@ -12,11 +12,12 @@ from typing import Any, Literal, get_args
 import pandas
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, parse_head
+from headroom.core.heads import KINDS, Head, parse_head
 from headroom.core.resamples import read_with_resamples
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.tables import REGISTRY
 from headroom.study.arms import ArmDescription, find_place
+from headroom.study.task_info import TASKS, TaskInfo, TaskKind, kind_of_metric
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,10 @@ def _map(run: str, one: dict[str, Any]) -> AttentionMap:
     return made
 
 
-TRANSLATION = "translation"
-"""The task of this name is translation; runs of every other name classify."""
-
-TaskKind = Literal["translation", "classification"]
-
 Ground = Literal["real text", "pretrained encoder", "released model", "generated text"]
 
 GENERATED: Ground = "generated text"
+RELEASED: Ground = "released model"
 GROUNDS: tuple[Ground, ...] = get_args(Ground)
 """What results stand on, in the order in which they are shown: models trained on text that people wrote, models
 fine-tuned from a pretrained encoder, models as released, models of generated text."""
@@ -102,6 +99,7 @@ class TaskDescription:
     ground: Ground | Literal[""] = ""  # what its results stand on; "" if that is not known
     own_trees: bool = False  # whether the trees are those of its own text
     kind: TaskKind | Literal[""] = ""  # what the model is asked; "" if that is not known
+    window: int | None = None  # pieces of a window of a language model; None of other tasks
 
 
 UNKNOWN = TaskDescription()
@@ -109,6 +107,9 @@ UNKNOWN = TaskDescription()
 
 TABLES = {name: table for name, table in REGISTRY.by_name.items() if name not in ("claims", "numbers")}
 """The tables that claims are decided by, in the order in which they are documented."""
+
+OF_ALL_HEADS = ("scores", "ablation", "keep_one", "attention_stats", "parameters")
+"""Tables with every attention site of a model."""
 
 
 class StudyTables:
@@ -216,9 +217,9 @@ class StudyTables:
 
     @cached_property
     def tasks(self) -> list[str]:
-        """The tasks of the study: translation first, the others as they come in the tables."""
-        found = list(dict.fromkeys(map(task_of, self._present)))
-        return sorted(found, key=lambda task: task != TRANSLATION)
+        """The tasks of the study, in the order of the configuration; unknown ones last, as they come in the tables."""
+        found = dict.fromkeys(map(task_of, self._present))
+        return [task for task in dict.fromkeys([*self._described, *found]) if task in found]
 
     @property
     def task(self) -> str:
@@ -231,13 +232,37 @@ class StudyTables:
         return self.kind_of(self.task)
 
     def kind_of(self, task: str) -> TaskKind:
-        """Return the kind of a task."""
-        return self.description(task).kind or kind_of(task)
+        """Return the kind of a task; if the configuration is not known, by its metric."""
+        return self.description(task).kind or kind_of_metric(self._metrics.get(task, ""))
+
+    @cached_property
+    def _metrics(self) -> dict[str, str]:
+        """By task the first metric of the first table that has one: its main metric."""
+        found: dict[str, str] = {}
+        for name in (name for name, table in TABLES.items() if {"run", "metric"} <= set(table.names)):
+            frame = self.frame(name).drop_duplicates("run")
+            found = {task_of(run): metric for run, metric in zip(frame["run"], frame["metric"]) if metric} | found
+        return found
+
+    @property
+    def info(self) -> TaskInfo:
+        """What the task of a view asks (see `task`)."""
+        return self.info_of(self.task)
+
+    def info_of(self, task: str) -> TaskInfo:
+        """Return what a task asks."""
+        return TASKS[self.kind_of(task)]
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that the models of a view have, in the order of `KINDS`; all if no table says."""
+        found = {kind for name in OF_ALL_HEADS for kind in self.frame(name)["kind"]}
+        return tuple(kind for kind in KINDS if kind in found) or KINDS
 
     def of_task(self, task: str) -> "StudyTables":
         """Return the tables with the rows of one task only.
 
-        The costs of updates go with the first task.
+        The costs of updates go with the first task that translates: it was measured there.
         """
         if task in self._views:
             return self._views[task]
@@ -250,7 +275,7 @@ class StudyTables:
                 view._frames[name] = frame[frame["task"] == task]
             elif "run" in table.names:
                 view._frames[name] = frame[frame["run"].map(task_of) == task]
-            elif task == self.task:
+            elif task == next((one for one in self.tasks if self.kind_of(one) == "translation"), self.task):
                 view._frames[name] = frame
         return view
 
@@ -267,11 +292,6 @@ class StudyTables:
 def task_of(run: str) -> str:
     """Return the task of a run: `sst2.baseline.seed2` is of task `sst2`."""
     return run.partition(".")[0]
-
-
-def kind_of(task: str) -> TaskKind:
-    """Return the kind of a task whose configuration is not known: results of a task of that name are translation."""
-    return "translation" if task in (TRANSLATION, "") else "classification"
 
 
 def arm_of(run: str) -> str:

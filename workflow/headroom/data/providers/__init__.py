@@ -1,10 +1,10 @@
 """Providers of text and trees: one module per source, imported on demand.
 
-A provider is a function `parallel`, `labelled` or `trees`: from the settings of its source and a
-`headroom.data.corpora.Request` to `ParallelSets`, `LabelledSets` or `Trees`. It is imported by its name, for two
-reasons: a source loads only the libraries that it needs; and a job depends only on the stage and the provider of its
-source, so that a change of one source does not rerun jobs of another. Tools that follow imports do not find the
-provider through the stage: the sources of an acquisition are `headroom.preparation.acquire` and
+A provider is a function `parallel`, `labelled`, `documents` or `trees`: from the settings of its source and a
+`headroom.data.corpora.Request` to `ParallelSets`, `LabelledSets`, `DocumentSets` or `Trees`. It is imported by its
+name, for two reasons: a source loads only the libraries that it needs; and a job depends only on the stage and the
+provider of its source, so that a change of one source does not rerun jobs of another. Tools that follow imports do not
+find the provider through the stage: the sources of an acquisition are `headroom.preparation.acquire` and
 `module_of(kind, source)`.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from headroom.data.corpora import Request
 
-Kind = Literal["parallel", "labelled", "trees"]
+Kind = Literal["parallel", "labelled", "documents", "trees"]
 
 
 def module_of(kind: Kind, source: str) -> str:

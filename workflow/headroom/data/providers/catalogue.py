@@ -16,6 +16,7 @@ from headroom.data.catalogue import (
     Column,
     Columns,
     Dataset,
+    DocumentDataset,
     Identifiers,
     LabelledDataset,
     PairTable,
@@ -26,11 +27,13 @@ from headroom.data.catalogue import (
 )
 from headroom.data.components import held_out
 from headroom.data.corpora import Request
+from headroom.data.documents import DocumentSets, DocumentText, divide
 from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
 from headroom.data.labelled import LabelledSets, LabelledText, check_text, split_rows
 from headroom.data.parallel import SIDES, ParallelSets, ParallelText
 from headroom.data.parallel import check_pairs as checked_pairs
 from headroom.data.trees import Trees
+from headroom.settings.documents import DocumentCatalogueCorpus
 from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus
 from headroom.settings.parallel import CatalogueCorpus
 
@@ -56,6 +59,16 @@ def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSet
     fetched = {file.path: fetch(file, request.downloads, mirror=request.mirror) for file in files}
     texts = {name: read_set(dataset, name, fetched) for name in names}
     return LabelledSets(texts, dataset.labels, dataset.metrics, origin=_origin(dataset.title, files))
+
+
+def documents(settings: DocumentCatalogueCorpus, request: Request) -> DocumentSets:
+    """Return the documents of a text of the catalogue; train is empty if it has none."""
+    dataset = find_entry(DocumentDataset, settings.dataset, settings.far, request.catalogue)
+    files = dataset.files_of((*REQUIRED, *settings.far))
+    fetched = {file: fetch(file, request.downloads, mirror=request.mirror) for file in files}
+    read = {file.set: divide(read_unpacked_lines(path, file), dataset.divided, path) for file, path in fetched.items()}
+    texts = {name: DocumentText(own) for name, own in {"train": [], **read}.items()}
+    return DocumentSets(texts, origin=_origin(dataset.title, files))
 
 
 def _origin(title: str, files: Sequence[PublishedFile]) -> dict[str, object]:

@@ -11,8 +11,10 @@ import requests
 
 from headroom.core.errors import HeadroomError
 from headroom.data.corpora import Request
+from headroom.data.documents import DocumentSets, DocumentText
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.parallel import ParallelSets, ParallelText, check_pairs
+from headroom.settings.documents import DocumentHubCorpus
 from headroom.settings.labelled import HubCorpus, check_task
 from headroom.settings.parallel import ParallelHubCorpus
 
@@ -49,7 +51,32 @@ def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
     return LabelledSets(texts, labels, settings.metrics, origin=origin, valid=settings.valid)
 
 
-def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, Any]:
+def documents(settings: DocumentHubCorpus, _request: Request) -> DocumentSets:
+    """Load every set, a document in every row; rows without text are skipped, and a warning counts them.
+
+    Raises:
+        HeadroomError: If the library, the network, the data set, a split or the column is missing, or a split has no
+            text; names the key.
+    """
+    tables = _tables(settings, "give a local copy as text files with source: files")
+    read = {name: _documents(settings, name, table) for name, table in tables.items()}
+    texts = {name: DocumentText(own) for name, own in {"train": [], **read}.items()}
+    return DocumentSets(texts, origin={"licences": [_licence(tables)]}, valid=settings.valid)
+
+
+def _documents(settings: DocumentHubCorpus, name: str, table: Any) -> list[str]:
+    rows = [str(text or "").replace("\0", " ") for text in _column(table, settings.text, "text", settings.dataset)]
+    found = [text for text in rows if text.strip()]
+    if not found:
+        raise HeadroomError(
+            f"key {name}: split {settings.splits[name]} of {settings.dataset} has no text; name another split"
+        )
+    if len(found) < len(rows):
+        _log.warning("skipped %d of %d documents of %s: no text", len(rows) - len(found), len(rows), name)
+    return found
+
+
+def _tables(settings: ParallelHubCorpus | HubCorpus | DocumentHubCorpus, way_out: str) -> dict[str, Any]:
     """Return every set in the library's form; `way_out` is the alternative for users, for messages."""
     library = _library(settings.dataset, way_out)
     tables = {}
@@ -68,7 +95,7 @@ def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, 
 
 
 def _licence(tables: dict[str, Any]) -> str:
-    return str(getattr(tables["train"].info, "license", "") or "not stated")
+    return str(getattr(next(iter(tables.values())).info, "license", "") or "not stated")
 
 
 def _library(dataset: str, way_out: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +10,6 @@ from torch import Tensor, nn
 
 from headroom.core.interventions import Intervention
 from headroom.engines.fairseq.decoding import Encoded, Prefixes, join_encoded
-
-EVERY = 50
-"""One sentence in so many is decoded plainly as well, others for each intervention."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +48,6 @@ def find_changed_layers(intervention: Intervention) -> tuple[int | None, int]:
     if encoder is not None:
         return encoder - 1, 0
     return None, min(head.layer for head in intervention.heads) - 1
-
-
-def sample_rows(intervention: Intervention, positions: Sequence[int]) -> Tensor:
-    """Return the rows of the sentences that are decoded plainly as well under an intervention, (K,)."""
-    rest = zlib.crc32(str(intervention).encode()) % EVERY
-    return torch.tensor([row for row, place in enumerate(positions) if place % EVERY == rest], dtype=torch.long)
 
 
 def end_translations(rows: Sequence[list[int]], end: int, device: torch.device) -> Tensor:

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from headroom.core.command import add_translation_model
-from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
-from headroom.data.parallel import ParallelText
+from headroom.data.parallel import ParallelText, read_pairs
 from headroom.engines.engine import Engine
 from headroom.experiments.evaluation.settings import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
@@ -122,25 +120,3 @@ class TranslationEngine(Engine["TranslationModel", ParallelText]):
 
 
 ENGINE = TranslationEngine
-
-
-def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:
-    """Read the sources and the references of a set.
-
-    Args:
-        corpus: The directory with `<name>.source` and `<name>.target`.
-        name: The set, e.g. `test`.
-        limit: Number of sentences from the start; None for all.
-
-    Raises:
-        HeadroomError: If a file is missing or empty, or the two differ in length.
-    """
-    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
-    sources, references = (read_lines(path) for path in paths)
-    if len(sources) != len(references):
-        raise HeadroomError(
-            f"{paths[0]}: {len(sources)} lines, but {paths[1]} has {len(references)}; give aligned files"
-        )
-    if not sources:
-        raise HeadroomError(f"{paths[0]}: empty file; write one sentence a line")
-    return ParallelText(sources[:limit], references[:limit])

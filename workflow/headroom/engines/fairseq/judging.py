@@ -1,168 +1,22 @@
-"""Evaluation sets of translation: decoding, teacher-forced losses, metrics."""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any
+"""Evaluation sets of translation by fairseq: decoding and teacher-forced losses."""
 
 import numpy
 import torch
-from numpy import ndarray
-from sacrebleu.metrics import BLEU, CHRF
 
 from headroom.core.interventions import Intervention
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
-from headroom.core.table import signature
-from headroom.data.parallel import ParallelText
-from headroom.engines.engine import AGAIN, EvaluationSet, Outcome
+from headroom.engines.engine import Outcome
 from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.decoding import encode
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.fairseq.sweeps import Sweep, compute_nats
 from headroom.engines.gates import Replacements
-from headroom.experiments.evaluation.settings import EvaluationSettings
-from headroom.settings.answers import DecodingSettings
-
-NGRAM_ORDERS = 4
-CHARACTER_ORDERS = 6
-BETA_SQUARED = 4.0
+from headroom.engines.translation_scores import Pieces, ReferencedSet
 
 
-def bleu_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus BLEU (0-100) as in sacrebleu: exponential smoothing, all four orders count.
-
-    Args:
-        statistics: (..., 10) summed over sentences: system length, reference length, correct n-grams of
-            order 1-4, total n-grams of order 1-4 (sacrebleu's `BLEU._extract_corpus_statistics`).
-
-    Returns:
-        (...) scores; 0 without any match or without any n-gram of some order.
-    """
-    system, reference = statistics[..., 0], statistics[..., 1]
-    correct = statistics[..., 2 : 2 + NGRAM_ORDERS]  # (..., 4)
-    total = statistics[..., 2 + NGRAM_ORDERS :]  # (..., 4)
-    missed = correct == 0
-    smoothed = numpy.where(missed, 0.5 ** numpy.cumsum(missed, axis=-1), correct)
-    defined = correct.any(axis=-1) & (total > 0).all(axis=-1)
-    precision = 100.0 * smoothed / numpy.where(total > 0, total, 1.0)
-    brevity = numpy.exp(numpy.minimum(0.0, 1.0 - reference / numpy.where(system > 0, system, 1.0)))
-    return numpy.where(defined, brevity * numpy.exp(numpy.log(precision).mean(axis=-1)), 0.0)
-
-
-def chrf_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus chrF2 (0-100) as in sacrebleu: character orders 1-6, no words, beta 2.
-
-    Args:
-        statistics: (..., 18) summed over sentences: for each order the number of character n-grams of
-            the system, of the reference, and of both (sacrebleu's `CHRF._extract_corpus_statistics`).
-
-    Returns:
-        (...) scores. Orders that do not occur in system or reference are left out of the averages.
-    """
-    by_order = statistics.reshape(*statistics.shape[:-1], CHARACTER_ORDERS, 3)  # (..., 6, 3)
-    system, reference, match = by_order[..., 0], by_order[..., 1], by_order[..., 2]
-    effective = (system > 0) & (reference > 0)  # (..., 6)
-    orders = numpy.maximum(effective.sum(axis=-1), 1)
-    precision = _share(match, system, effective).sum(axis=-1) / orders
-    recall = _share(match, reference, effective).sum(axis=-1) / orders
-    divisor = BETA_SQUARED * precision + recall
-    score = 100.0 * (1.0 + BETA_SQUARED) * precision * recall / numpy.where(divisor > 0, divisor, 1.0)
-    return numpy.where(divisor > 0, score, 0.0)
-
-
-METRICS: Mapping[str, Metric] = {
-    "bleu": bleu_from_statistics,
-    "chrf": chrf_from_statistics,
-    "exact": percentage,
-    "loss": mean,
-}
-"""Metrics in the order of all tables, the main one first."""
-
-
-Pieces = list[int]
-"""A translation, as indices of its pieces."""
-
-
-class ReferenceSet:
-    """The references of an evaluation set, for scoring hypotheses.
-
-    A model without one head translates most sentences like the full model: statistics are cached by hypothesis.
-    """
-
-    def __init__(self, references: Sequence[str]) -> None:
-        self.references = list(references)
-        self._metrics = (BLEU(references=[self.references]), CHRF(references=[self.references]))
-        self._known: list[Any] = [metric._ref_cache for metric in self._metrics]  # n-grams of each reference
-        self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
-
-    def sample(self, hypotheses: Sequence[str], nats: ndarray, tokens: ndarray) -> Sample:
-        """Return the statistics of one system: of its translations, one per reference in plain text.
-
-        `nats` are the summed negative log-likelihoods of the references (n,), `tokens` the numbers of their pieces.
-        """
-        self._remember(hypotheses)
-        found = [self._seen[item] for item in enumerate(hypotheses)]
-        exact = [[float(hypothesis == reference), 1.0] for hypothesis, reference in zip(hypotheses, self.references)]
-        return Sample(
-            {
-                "bleu": numpy.array([bleu for bleu, _ in found], dtype=numpy.float64),
-                "chrf": numpy.array([chrf for _, chrf in found], dtype=numpy.float64),
-                "exact": numpy.array(exact),
-                "loss": numpy.stack([nats, tokens], axis=1).astype(numpy.float64),
-            },
-            METRICS,
-        )
-
-    def _remember(self, hypotheses: Sequence[str]) -> None:
-        new = [item for item in enumerate(hypotheses) if item not in self._seen]
-        if not new:
-            return
-        texts = [text for _, text in new]
-        found = []
-        for metric, known in zip(self._metrics, self._known):
-            metric._ref_cache = [known[position] for position, _ in new]
-            # sacrebleu sums these over the set; the terms of the sum have no public function
-            found.append(metric._extract_corpus_statistics(texts, None))
-        self._seen.update(zip(new, zip(*found)))
-
-
-def metric_signature(metric: str) -> str:
-    """Return the signature of a metric, in sacrebleu's form for its metrics."""
-    if metric in ("bleu", "chrf"):
-        computed = BLEU() if metric == "bleu" else CHRF()
-        computed.corpus_score(["a"], [["a"]])
-        return str(computed.get_signature())
-    if metric == "exact":
-        return signature(unit="percent of sentences")
-    return signature(unit="nats per target piece", smoothing=0, forcing="teacher")
-
-
-def _share(part: ndarray, whole: ndarray, where: ndarray) -> ndarray:
-    return numpy.where(where, part / numpy.where(whole > 0, whole, 1.0), 0.0)
-
-
-class TranslatedSet(EvaluationSet[TranslationModel, ParallelBatch, Pieces]):
+class TranslatedSet(ReferencedSet[TranslationModel, ParallelBatch]):
     """Sentences with references."""
 
-    metrics = tuple(METRICS)
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        pairs: ParallelText,
-        settings: DecodingSettings,
-        resamples: int,
-        evaluation: EvaluationSettings | None = None,
-    ) -> None:
-        """Store sources and references, the decoding of sweeps and for final scores, and the number of resamples."""
-        self.name = name
-        self.sources = pairs.source
-        self.references = ReferenceSet(pairs.target)
-        self.settings = settings
-        self._evaluation = evaluation or EvaluationSettings()
-        self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
-        self._sweep: tuple[Outcome[Pieces], Sweep] | None = None
+    _sweep: tuple[Outcome[Pieces], Sweep] | None = None
 
     def make_batches(self, model: TranslationModel) -> list[ParallelBatch]:
         """Make the batches for another model."""
@@ -182,13 +36,7 @@ class TranslatedSet(EvaluationSet[TranslationModel, ParallelBatch, Pieces]):
             batch_nats, batch_tokens = compute_nats(model.model.decoder, batch, encoded, model.marks)
             nats[batch.positions] = batch_nats.cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
-        return self._outcome(model, pieces, nats, tokens, numpy.zeros((len(pieces), 2)))
-
-    def judge_finally(self, model: TranslationModel) -> tuple[Outcome[Pieces], str, Callable[[str], str]]:
-        """Return the outcome with beam search, the kind of search, and the signature of a metric."""
-        beam, penalty = self._evaluation.beam, self._evaluation.length_penalty
-        outcome = self.judge(model, beam=beam, length_penalty=penalty)
-        return outcome, f"beam{beam}", partial(self.signature, beam=beam, lenpen=penalty)
+        return self.score(pieces, model.texts(pieces), nats, tokens)
 
     def judge_under(
         self,
@@ -201,27 +49,10 @@ class TranslatedSet(EvaluationSet[TranslationModel, ParallelBatch, Pieces]):
         sweep = self._sweep_of(model, full)
         with model.gates.applied(intervention, replacements):
             found = sweep.result(intervention)
-        return self._outcome(model, found.pieces, found.nats, found.targets, found.again)
-
-    def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
-        """Return the signature of a number measured on this set."""
-        return signature(
-            metric=metric_signature(metric).replace("|", ","),
-            set=self.name,
-            sentences=len(self.sources),
-            resamples=len(self.weights),
-            beam=beam,
-            **more,
-        )
+        return self.score(found.pieces, model.texts(found.pieces), found.nats, found.targets, found.again)
 
     def _sweep_of(self, model: TranslationModel, full: Outcome[Pieces]) -> Sweep:
         batches = self.batches(model)
         if self._sweep is None or self._sweep[0] is not full:
             self._sweep = full, Sweep(model, batches, full.answers, self.settings)
         return self._sweep[1]
-
-    def _outcome(
-        self, model: TranslationModel, pieces: list[Pieces], nats: ndarray, tokens: ndarray, again: ndarray
-    ) -> Outcome[Pieces]:
-        sample = self.references.sample(model.texts(pieces), nats, tokens)
-        return self.outcome(pieces, replace(sample, statistics={**sample.statistics, AGAIN: again}))

@@ -32,7 +32,6 @@ from headroom.engines.fairseq.changes import (
     end_translations,
     find_changed_layers,
     join_rows,
-    sample_rows,
 )
 from headroom.engines.fairseq.decoding import (
     ROWS,
@@ -49,6 +48,7 @@ from headroom.engines.fairseq.decoding import (
 )
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.packed import Layout, Packed, begin, run
+from headroom.engines.translation_scores import sample_rows
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.library import TransformerDecoder
@@ -258,7 +258,7 @@ class Sweep:
             marks=self._marks,
             candidates=known.plain.candidates if known.plain else None,
         )
-        check = sample_rows(intervention, batch.positions).to(wrong)
+        check = torch.tensor(sample_rows(intervention, batch.positions), dtype=torch.long).to(wrong)
         rows = torch.cat([wrong, check])
         lengths = torch.cat([places, torch.full_like(check, -1)])
         further = torch.cat([best, torch.zeros_like(check)])

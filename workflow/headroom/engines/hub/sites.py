@@ -1,9 +1,14 @@
-"""The sites of BERT-like encoders, their attention maps, and the inputs of their forward pass."""
+"""The sites of models of transformers, their attention maps, and the inputs of their forward pass.
+
+An attention module has a projection each for queries, keys and values, or one for all of them, known by their names,
+and an output projection within it or beside it. `families` has what is special about some models.
+"""
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +17,15 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers.pytorch_utils import Conv1D
 
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
+from headroom.engines.hub.families import find_family
 from headroom.engines.hub.self_attentive import HopAttention
 from headroom.engines.maps import MapObserver, Positions, hook_sites
-from headroom.engines.sites import AttentionSite
+from headroom.engines.sites import AttentionSite, Layout
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
 
@@ -33,8 +40,9 @@ _CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", 
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error for a one-line message."""
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:160]
+    """Return the first line of an error for a one-line message, with the next one if it ends in a colon."""
+    first, *others = (str(error).strip() or type(error).__name__).split("\n")
+    return (f"{first} {others[0].strip()}" if others and first.endswith(":") else first)[:160]
 
 
 @contextmanager
@@ -136,64 +144,162 @@ _ROLES = {
 _POSITIONS = re.compile(f"(pos|position)_(q|query|k|key){_SUFFIX}")
 """Projections of relative positions, whose rows belong to heads like those of query and key (DeBERTa v2)."""
 
+_FUSED = {
+    "c_attn": Layout.FUSED,
+    "qkv_proj": Layout.FUSED,
+    "Wqkv": Layout.FUSED,
+    "query_key_value": Layout.INTERLEAVED,
+    "in_proj": Layout.INTERLEAVED,
+}
+"""Projections that hold queries, keys and values, by name."""
+
+_OF_SOURCE = re.compile(r".*(encoder_attn|encdecattention|cross_?attn|cross_?attention|encoder_attention)", re.I)
+"""Attention from a decoder to the source, by its attribute."""
+
+_HEAD_WIDTHS = ("head_dim", "head_size", "key_value_proj_dim", "attention_head_size")
 _COUNTS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
-_WIDTHS = ("all_head_size", "embed_dim", "dim")
+_WIDTHS = ("all_head_size", "embed_dim", "dim", "inner_dim", "split_size")
+_GROUP_SIZES, _GROUP_COUNTS = ("num_key_value_groups",), ("num_key_value_heads", "num_kv_heads")
 
 
 def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
-    """Return the sites of an encoder in table order: kind E, layers counted from 1 in the order of the modules.
+    """Return the sites of a model in table order: kinds E, A, D; layers counted from 1 in the order of the modules.
 
     Args:
         model: A model of transformers with all its heads.
 
     Raises:
-        HeadroomError: If it is not an encoder, or if its attention does not have the form described above; names the
-            model class and the missing part.
+        HeadroomError: If its attention does not have the form described above; names the model class and the missing
+            part.
     """
-    if getattr(model.config, "is_encoder_decoder", False) or getattr(model.config, "is_decoder", False):
-        raise _refusal(model, "it has a decoder, and only encoders are supported")
-    sites: list[AttentionSite] = []
-    for parent in model.modules():
+    found: dict[str, list[AttentionSite]] = {"E": [], "A": [], "D": []}
+    for place, parent in model.named_modules():
         for attribute, module in parent.named_children():
-            inputs = _projections(_linears(module))
+            kind = _kind_at(model, f"{place}.{attribute}")
+            layer = len(found[kind]) + 1
+            projections = _projections(module)
             if isinstance(module, HopAttention):
-                sites.append(_hops(parent, attribute, module, len(sites) + 1))
-            elif inputs:
-                sites.append(_site(model, parent, attribute, inputs, len(sites) + 1))
+                found[kind].append(_hops(parent, attribute, module, layer))
+            elif projections:
+                found[kind].append(_site(model, parent, attribute, projections, kind, layer))
+    sites = [site for own in found.values() for site in own]
     if not sites:
-        raise _refusal(model, "no module in it has three linear layers named like query, key and value")
+        raise _refusal(model, "no module in it has projections named like query, key and value")
     return sites
 
 
-def _site(model: nn.Module, parent: nn.Module, attribute: str, inputs: tuple[str, ...], layer: int) -> AttentionSite:
+def _kind_at(model: PreTrainedModel, place: str) -> str:
+    """Return the kind of a site by its place: an encoder's, from a decoder to the source, or a decoder's."""
+    if getattr(model.config, "is_encoder_decoder", False):
+        if _OF_SOURCE.match(place.rpartition(".")[2]):
+            return "A"
+        return "E" if "encoder" in place.split(".") else "D"
+    return "D" if is_causal(model) else "E"
+
+
+def is_causal(model: PreTrainedModel) -> bool:
+    """Return whether a model predicts next pieces."""
+    return type(model).__name__.endswith(("ForCausalLM", "LMHeadModel"))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The projections of an attention module by name."""
+
+    queries: str
+    keys: str
+    values: str
+    others: tuple[str, ...] = ()
+    layout: Layout = Layout.SPLIT
+
+
+def _projections(module: nn.Module) -> _Found | None:
+    """Return the projections of an attention module; None for another module."""
+    linears = _linears(module)
+    fused = [name for name in linears if name in _FUSED]
+    if fused and len(linears) <= 4:
+        name = fused[0]
+        return _Found(name, name, name, layout=_FUSED[name])
+    found = [[name for name in linears if pattern.fullmatch(name)] for pattern in _ROLES.values()]
+    if any(len(names) != 1 for names in found):
+        return None
+    (queries,), (keys,), (values,) = found
+    return _Found(queries, keys, values, tuple(name for name in linears if _POSITIONS.fullmatch(name)))
+
+
+def _site(
+    model: PreTrainedModel, parent: nn.Module, attribute: str, named: _Found, kind: str, layer: int
+) -> AttentionSite:
     module = parent.get_submodule(attribute)
-    name, linears = type(module).__name__, _linears(module)
-    if getattr(module, "is_causal", False):
-        raise _refusal(model, f"{name} attends only to the past, and only encoders are supported")
-    widths = {linears[projection].out_features for projection in inputs}
-    counts = tuple(count for count in _COUNTS if isinstance(getattr(module, count, None), int))
-    if len(widths) > 1:
-        raise _refusal(model, f"query, key and value of {name} are not equally wide")
-    if not counts:
-        raise _refusal(model, f"{name} has no attribute with its number of heads ({', '.join(_COUNTS)})")
-    (width,) = widths
-    heads = getattr(module, counts[0])
-    if width % heads:
-        raise _refusal(model, f"the {width} features of {name} are not a multiple of its {heads} heads")
-    queries, keys, values, *others = inputs
+    family = find_family(model.config)
+    others = dict.fromkeys((*named.others, *(name for name in family.others if hasattr(module, name))))
+    vectors = tuple(name for name in others if isinstance(getattr(module, name), nn.Parameter))
+    linears = tuple(name for name in others if name not in vectors)
+    known = {named.queries, named.keys, named.values, *others}
+    sizes = [count_outputs(module.get_submodule(name)) for name in (named.queries, named.keys, named.values)]
+    width, heads = _head_sizes(model, module, named, sizes)
+    groups = _count_groups(named.layout, sizes[0] // width, sizes[1] // width, heads)
+    if groups < 1 or heads % groups or sizes[1] != sizes[2]:
+        raise _refusal(model, f"keys and values of {type(module).__name__} are not equally wide, or not of its heads")
+    if kind == "E" and (getattr(module, "is_causal", False) or getattr(model.config, "is_decoder", False)):
+        raise _refusal(model, f"{type(module).__name__} attends only to the past; ask it as a language model")
     return AttentionSite(
-        site=Site("E", layer, heads),
+        site=Site(kind, layer, heads),
         parent=parent,
         attribute=attribute,
-        queries=queries,
-        keys=keys,
-        values=values,
-        others=tuple(others),
-        output_place=_output_place(model, parent, attribute, inputs, width),
-        head_counts=counts,
-        head_widths=tuple(name for name in _WIDTHS if getattr(module, name, None) == width),
+        queries=named.queries,
+        keys=named.keys,
+        values=named.values,
+        others=linears,
+        vectors=vectors,
+        output_place=_output_place(model, parent, attribute, known, heads * width),
+        layout=named.layout,
+        groups=None if groups == heads else tuple(head * groups // heads for head in range(heads)),
+        head_counts=_having(module, _COUNTS, heads),
+        head_widths=_having(module, _WIDTHS, heads * width),
+        group_sizes=_having(module, _GROUP_SIZES, heads // groups),
+        group_counts=_having(module, _GROUP_COUNTS, groups),
         kept=tuple(range(1, heads + 1)),
+        empty=family.empty,
+        adapt=family.adapt,
     )
+
+
+def _count_groups(layout: Layout, queries: int, keys: int, heads: int) -> int:
+    """Return the number of heads of keys and values, from the widths of projections in heads."""
+    if layout is Layout.SPLIT:
+        return keys
+    return heads if layout is Layout.INTERLEAVED else (queries - heads) // 2
+
+
+def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Sequence[int]) -> tuple[int, int]:
+    """Return the width of a head, and the number of heads."""
+    widths = [own for name in _HEAD_WIDTHS if isinstance(own := getattr(module, name, None), int)]
+    counts = [own for name in _COUNTS if isinstance(own := getattr(module, name, None), int)]
+    parts = 1 if named.layout is Layout.SPLIT else 3
+    if widths and not counts:
+        heads = sizes[0] // widths[0] if parts == 1 else _count_in_configuration(model)
+        return widths[0], heads
+    if not counts:
+        raise _refusal(model, f"{type(module).__name__} has no attribute with its number of heads")
+    if sizes[0] % counts[0]:
+        raise _refusal(
+            model, f"the {sizes[0]} features of {type(module).__name__} are not a multiple of its {counts[0]} heads"
+        )
+    return (widths[0] if widths else sizes[0] // parts // counts[0]), counts[0]
+
+
+def _count_in_configuration(model: Any) -> int:
+    return int(model.config.num_attention_heads)
+
+
+def _having(module: nn.Module, names: Sequence[str], value: int) -> tuple[str, ...]:
+    return tuple(name for name in names if getattr(module, name, None) == value)
+
+
+def count_outputs(projection: Any) -> int:
+    """Return the number of outputs of a projection, also of transformers' Conv1D."""
+    return int(projection.out_features if isinstance(projection, nn.Linear) else projection.nf)
 
 
 def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -> AttentionSite:
@@ -208,29 +314,11 @@ def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -
     )
 
 
-def _projections(linears: Mapping[str, nn.Linear]) -> tuple[str, ...]:
-    """Return the names of query, key, value and of projections of positions; empty if one of the three is missing."""
-    found = [[name for name in linears if pattern.fullmatch(name)] for pattern in _ROLES.values()]
-    if any(len(names) != 1 for names in found):
-        return ()
-    return (*(names[0] for names in found), *(name for name in linears if _POSITIONS.fullmatch(name)))
-
-
-def _output_place(model: nn.Module, parent: nn.Module, attribute: str, inputs: tuple[str, ...], width: int) -> str:
-    """Return the path of the output projection from `parent`.
-
-    Other modules with weights in the attention module would not be sliced with the heads: they raise an error.
-    """
+def _output_place(model: nn.Module, parent: nn.Module, attribute: str, known: set[str], width: int) -> str:
+    """Return the path of the output projection from `parent`: within the attention module, or beside it."""
     module = parent.get_submodule(attribute)
-    others = {name.partition(".")[0] for name, _ in module.named_parameters()} - {*inputs}
-    inside = [name for name, child in _linears(module).items() if name in others and _reads(child, width)]
-    output = {*inside} if len(inside) == 1 else set()
-    if others - output:
-        names = ", ".join(sorted(others - output))
-        raise _refusal(
-            model, f"{type(module).__name__} has weights in addition to query, key, value and output: {names}"
-        )
-    if inside:
+    inside = [name for name, child in _linears(module).items() if name not in known and _reads(child, width)]
+    if len(inside) == 1:
         return f"{attribute}.{inside[0]}"
     siblings = [
         f"{sibling}.{place}".removesuffix(".")
@@ -239,17 +327,20 @@ def _output_place(model: nn.Module, parent: nn.Module, attribute: str, inputs: t
         for place, child in holder.named_modules()
         if _reads(child, width)
     ]
-    if len(siblings) != 1:
-        raise _refusal(model, f"{type(module).__name__} has {len(siblings)} layers that may be its output, not one")
+    if inside or len(siblings) != 1:
+        found = len(inside) or len(siblings)
+        raise _refusal(model, f"{type(module).__name__} has {found} layers that may be its output, not one")
     return siblings[0]
 
 
-def _linears(module: nn.Module) -> dict[str, nn.Linear]:
-    return {name: child for name, child in module.named_children() if isinstance(child, nn.Linear)}
+def _linears(module: nn.Module) -> dict[str, nn.Module]:
+    return {name: child for name, child in module.named_children() if isinstance(child, nn.Linear | Conv1D)}
 
 
 def _reads(module: nn.Module, width: int) -> bool:
-    return isinstance(module, nn.Linear) and module.in_features == width
+    return (isinstance(module, nn.Linear) and module.in_features == width) or (
+        isinstance(module, Conv1D) and module.nx == width
+    )
 
 
 def _refusal(model: nn.Module, reason: str) -> HeadroomError:
@@ -283,7 +374,7 @@ def _ask_for_weights(
 
 def _show_maps(site: Site, observer: MapObserver) -> Callable[[nn.Module, object, object], None]:
     def show(module: nn.Module, _: object, output: object) -> None:
-        weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
+        weights = output[-1] if isinstance(output, tuple) and len(output) > 1 else None
         if not isinstance(weights, Tensor) or weights.dim() != 4:
             raise HeadroomError(
                 f"{type(module).__name__}: does not return attention weights (site {site}); "

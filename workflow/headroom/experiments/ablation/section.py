@@ -6,6 +6,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.verdict import LEVEL
+from headroom.claims.words import site_word
 from headroom.core.formatting import estimate, format_fixed, p_value
 from headroom.core.heads import Head
 from headroom.experiments.ablation.claims import (
@@ -21,21 +22,22 @@ from headroom.experiments.roles.claims import HEAD
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.curves import limits as curve_limits
-from headroom.figures.names import choose_folded_runs, choose_words, run_name
+from headroom.figures.names import choose_folded_runs, run_name
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
 from headroom.figures.views import (
     HERE,
     LOOKS,
-    PUBLISHED,
     Parts,
     Views,
     build_panels,
+    is_published,
     label,
     lead,
     paper_scale,
     percent_label,
+    published,
     section_of,
 )
 from headroom.study.frames import build_replaced_curves, in_percent, select_effects, select_main_effects
@@ -47,7 +49,8 @@ from headroom.study.selection import (
     parse_heads,
     rows_where,
 )
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TaskKind
 
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
@@ -76,12 +79,13 @@ KEY = (
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about single-head ablation."""
     main = {task: select_main_effects(view) for task, view in views.items()}
+    paper = is_published("ablation", study, main)
     frame = pandas.concat(rows.sort_values("delta") for rows in main.values())
     drawn = [panel for task, rows in main.items() for panel in _panels(rows, label(study, task))]
     figure = Figure("ablation", tuple(drawn), *texts("ablation"), KEY, frame, is_atlas=True)
     more = [panel for view in views.values() for panel in _more(study, view)]
     folds = [
-        Fold("All heads, and the paper’s effects", _spread(study, main), (_table(frame),)),
+        Fold("All heads, and the paper’s effects" if paper else "All heads", _spread(study, main), (_table(frame),)),
         list_retested(study, views),
         replacements(study, views),
         tests_compared(study, views),
@@ -128,14 +132,16 @@ def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(study.kind_of(task)))
+        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(study.info_of(task)))
         name = f"ablation-spread-{task}"
         return panels.dots(own, LOOKS, name, across, row="kind", hue="by", rows=rows, reference=0.0, limits=limits)
 
     names = {"here": "one head", "paper": "paper: mean ± standard deviation"}
-    key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in names.items())
+    known = {by: name for by, name in names.items() if by in set(frame["by"])}
+    key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in known.items())
     drawn = build_panels(study, frame, draw)
-    return Figure("ablation_effects", drawn, *texts("ablation", "spread"), key, frame)
+    said = texts("ablation", "spread", paper=is_published("ablation", study, main))
+    return Figure("ablation_effects", drawn, *said, key, frame)
 
 
 def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -143,12 +149,12 @@ def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _paper(task: str, task_kind: TaskKind) -> pandas.DataFrame:
-    size = 100 / paper_scale(task_kind)
+    """Return the paper's means by kind of attention, in % of its full model's score; none for some kinds of task."""
     rows = [
-        {"kind": kind, "delta": size * mean, "low": size * (mean - deviation), "high": size * (mean + deviation)}
-        for kind, (mean, deviation, _) in PUBLISHED["ablation"][task_kind].items()
+        (kind, *(100 * end / paper_scale(task_kind) for end in (mean, mean - deviation, mean + deviation)))
+        for kind, (mean, deviation, _) in published("ablation", task_kind).items()
     ]
-    return pandas.DataFrame(rows).assign(task=task, by="paper", single=False)
+    return pandas.DataFrame(rows, columns=["kind", "delta", "low", "high"]).assign(task=task, by="paper", single=False)
 
 
 def _table(frame: pandas.DataFrame) -> Table:
@@ -168,7 +174,7 @@ def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold 
         names = {f"delta_{side}": f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
         long = pairs.melt("name", list(names), var_name="on", value_name="delta").assign(by="heads")
         long["on"] = pandas.Categorical(long["on"].map(names), list(names.values()), ordered=True)
-        name, axes = f"retested-{task}", (("on", ""), ("delta", percent_label(study.kind_of(task))))
+        name, axes = f"retested-{task}", (("on", ""), ("delta", percent_label(study.info_of(task))))
         return panels.lines(long, looks, name, *axes, hue="by", units="name", reference=0.0, limits=limits)
 
     key = (panels.key(HERE, "mean of these heads"),)
@@ -222,7 +228,7 @@ def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     limits = curve_limits(frame)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", choose_words(study.kind_of(task)).kept)
+        axes = panels.REMOVED, ("kept", study.info_of(task).kept)
         return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
 
     key = (*panels.keys(REPLACED, frame["replacement"]), panels.full_key())
@@ -252,7 +258,7 @@ def _counts(view: StudyTables) -> list[pandas.DataFrame]:
     chosen = chosen_heads(kept, "choose")
     sites = right_or_wrong(kept).merge(chosen[HEAD], on=HEAD) if len(chosen) else heads.head(0)
     if len(sites):
-        what = f"all heads of a {choose_words(view.kind).site} but one ({len(sites)})"
+        what = f"all heads of a {site_word(view.kinds)} but one ({len(sites)})"
         made.append(_count_changed(sites, view.task, what, part=True))
     return made
 

@@ -8,7 +8,7 @@ import pandas
 from headroom.claims.evidence import by_run, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate
-from headroom.study.selection import last_epochs, main_metric, rows_where
+from headroom.study.selection import SELF_ATTENTION, examined_kind, last_epochs, main_metric, rows_where
 from headroom.study.tables import StudyTables
 
 
@@ -44,14 +44,15 @@ def _correlation(name: str, rows: pandas.DataFrame, weak: float) -> Number:
 
 @each_run("rank_correlation")
 def relevance_and_confidence(rows: pandas.DataFrame, *, weak: float) -> Reading | None:
-    """Decide whether relevance ranks the encoder's heads as confidence does."""
+    """Decide whether relevance ranks the heads of the encoder, or of a decoder alone, as confidence does."""
     pair = {"confidence", "relevance"}
-    rows = rows_where(last_epochs(rows), scope="E", statistic="spearman")
+    kind = examined_kind(rows["scope"])
+    rows = rows_where(last_epochs(rows), scope=kind, statistic="spearman")
     asked = [{first, second} == pair for first, second in zip(rows["first"], rows["second"])]
     rows = rows[numpy.array(asked, dtype=bool)]
     if rows.empty:
         return None
-    numbers = [_correlation("spearman", rows, weak)]
+    numbers = [replace(_correlation("spearman", rows, weak), about={"of": SELF_ATTENTION[kind]})]
     if rows["ceiling"].notna().any():
         numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0])), limits=(0.0, 1.0)))
     return Reading(tuple(numbers))

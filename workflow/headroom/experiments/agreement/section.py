@@ -8,10 +8,21 @@ from headroom.figures import panels
 from headroom.figures.panels import Look, kind_keys
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
-from headroom.figures.views import HERE, LOOKS, PUBLISHED, Parts, Views, build_panels, lead, percent_label, section_of
+from headroom.figures.views import (
+    HERE,
+    LOOKS,
+    Parts,
+    Views,
+    build_panels,
+    lead,
+    percent_label,
+    published,
+    section_of,
+)
 from headroom.study.frames import pair_effects
 from headroom.study.selection import last_epochs, main_metric, main_run, parse_heads, rows_where
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TaskKind
 
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
 NAMED = 2
@@ -33,20 +44,29 @@ def section(study: StudyTables, views: Views) -> Parts:
 def agreements(view: StudyTables) -> pandas.DataFrame:
     """Return the agreement of the run that is shown first, in the main metric.
 
-    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) are for comparison.
+    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`), if it has any for the task,
+    are for comparison.
     """
     rows = last_epochs(view.agreement)
     rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)
     sets = rows[["set_a", "set_b"]]
+    rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1))
     known, numbers = paper_values(view.kind), rows["k"].fillna(rows["dropped"])
+    if not known:
+        return rows
+    beside = rows["first"] & rows["kind"].eq("all")
     theirs = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
-    rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1), paper=theirs)
-    return rows.assign(paper=rows["paper"].where(rows["first"] & rows["kind"].eq("all"), MISSING))
+    return rows.assign(paper=pandas.Series(theirs, rows.index).where(beside, MISSING))
 
 
 def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
-    """Return the paper's agreement by statistic and number of heads left out, or of overlaps by number of heads."""
-    pearson, spearman, without, common = PUBLISHED["agreement"][kind]
+    """Return the paper's agreement by statistic and number of heads left out, or of overlaps by number of heads.
+
+    It has none for some kinds of task.
+    """
+    if not (values := published("agreement", kind)):
+        return {}
+    pearson, spearman, without, common = values
     found: dict[tuple[str, float], str] = {("pearson", 0.0): pearson, ("spearman", 0.0): spearman}
     found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
     shared = zip((5, 10, 20), common.split(", "), strict=True)
@@ -57,7 +77,7 @@ def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     """Return the effects of all heads on both sets."""
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        across, up = (percent_label(study.kind_of(task), own[name].iloc[0]) for name in ("set_a", "set_b"))
+        across, up = (percent_label(study.info_of(task), own[name].iloc[0]) for name in ("set_a", "set_b"))
         axes = ("first", across), ("second", up.removeprefix("change "))
         return panels.scatter(own, f"agreement-{task}", *axes, named=parse_heads(own.sort_values("first").head(NAMED)))
 
@@ -75,7 +95,8 @@ def _draw_dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         return panels.lines(own, looks, f"agreement-dropped-{task}", *axes, hue="statistic", limits=limits)
 
-    key = panels.keys(looks, names={"pearson": "Pearson", "spearman": "Spearman", "paper": "Pearson, paper"})
+    names = {"pearson": "Pearson", "spearman": "Spearman", "paper": "Pearson, paper"}
+    key = panels.keys(looks, frame["statistic"], names=names)
     return Figure("agreement_dropped", build_panels(study, frame, draw), *texts("agreement", "dropped"), key, frame)
 
 
@@ -92,6 +113,9 @@ def _correlations(rows: pandas.DataFrame, study: StudyTables) -> pandas.DataFram
 def _table(rows: pandas.DataFrame, study: StudyTables) -> Table:
     shown = rows[rows["kind"].eq("all") | rows["dropped"].eq(0)]
     shown = shown.rename(columns={"value": "agreement"}).drop(columns="first")
+    paper = "paper" in shown
+    shown = shown.fillna({"paper": MISSING}) if paper else shown
     columns = [*lead(study), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
     headings = {"set_a": "set", "set_b": "and", "dropped": "left out", "chance": "by chance"}
-    return Table("agreement", shown, [*columns, "agreement ~", "chance", "paper"], headings, words("agreement", "note"))
+    columns += ["agreement ~", "chance", *(["paper"] if paper else [])]
+    return Table("agreement", shown, columns, headings, words("agreement", "note", paper=paper))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy import ndarray
 
-from headroom.core.curves import MARGINS, MEASURABLE, area, compute_share_kept, removable
+from headroom.core.curves import MEASURABLE, area, compute_share_kept, removable
 from headroom.core.statistics import LOWER_IS_BETTER
 from headroom.experiments.arms.tables import by_arm, groups, joint_signature, last_epoch, main_scores
 from headroom.experiments.diversity.table import DIVERSITY
@@ -17,6 +17,7 @@ from headroom.experiments.evaluation.table import EVALUATION
 from headroom.experiments.pruning.table import PRUNING_EPOCHS
 from headroom.experiments.scores.table import SCORES
 from headroom.experiments.training.table import TRAINING
+from headroom.study.task_info import TASKS, kind_of_metric
 
 if TYPE_CHECKING:
     import pandas
@@ -74,9 +75,9 @@ def curve_area(curve: pandas.DataFrame) -> float:
 
 def removable_share(curve: pandas.DataFrame) -> float:
     """Return the share of heads that can be removed along one curve without a noticeable loss; see `core.curves`."""
-    kind = "translation" if (curve["task"] == "translation").all() else "classification"
     removed, kept = compute_shares(curve)
-    return float(removable(removed, kept[None], MARGINS[kind])[0])
+    margin = TASKS[kind_of_metric(str(curve["metric"].iloc[0]))].margin
+    return float(removable(removed, kept[None], margin)[0])
 
 
 INPUTS = {

@@ -13,7 +13,7 @@ from headroom.experiments.arms.head_counts import by_number
 from headroom.experiments.arms.numbers import SAME_SEED, BySeed
 from headroom.experiments.arms.paired import main_pair
 from headroom.figures import palette, panels
-from headroom.figures.names import choose_words, points_on
+from headroom.figures.names import points_on
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
@@ -148,7 +148,7 @@ def _pruning(comparison: Comparison) -> Fold | None:
     frame["arm"] = frame["run"].map(arm_of)
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", choose_words(view.kind).kept.replace("full model", "own full model"))
+        axes = panels.REMOVED, ("kept", view.info.kept.replace("full model", "own full model"))
         name, looks = f"arm-pruning-{view.task}", comparison.lines(view)
         return panels.lines(own, looks, name, *axes, hue="arm", limits=panels.find_shared_limits(frame, "kept"))
 

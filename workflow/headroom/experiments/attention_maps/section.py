@@ -7,7 +7,7 @@ from markupsafe import Markup
 from headroom.core.formatting import listing
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
-from headroom.figures.names import choose_words, heading
+from headroom.figures.names import heading
 from headroom.figures.prose import words
 from headroom.figures.spec import Drawing
 from headroom.study.tables import AttentionMap, StudyTables
@@ -28,7 +28,7 @@ def pages(tables: StudyTables, *, several: bool) -> list[Drawing]:
     for one in tables.maps:
         if one.run == run:
             group = ", ".join([heading(tables.task)] * several + [str(one.head), _points_to(one)])
-            title = f"{group}, {choose_words(tables.kind).example} {one.sentence}"
+            title = f"{group}, {tables.info.example} {one.sentence}"
             made.append(Drawing(group, str(one.sentence), title, draw_map(one)))
     return made
 

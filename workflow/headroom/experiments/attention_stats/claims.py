@@ -11,7 +11,7 @@ from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.verdict import Condition, Number, Reading, above, below, exactly
 from headroom.core.statistics import Estimate, estimate_share, jackknife
 from headroom.experiments.roles.claims import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, select_held
-from headroom.study.selection import last_epochs, main_metric, rows_where
+from headroom.study.selection import examined_kind, last_epochs, main_metric, rows_where
 from headroom.study.tables import StudyTables, task_of
 
 NEIGHBOURS = ("-1", "+1")
@@ -116,9 +116,12 @@ def rare_words(rows: pandas.DataFrame, relevance: pandas.DataFrame, *, excess: f
 
 
 def rare_heads(rows: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
-    """Return how often each head of one run's first encoder layer points to one of the two rarest words."""
-    rows = rows_where(last_epochs(rows), model=model, kind="E", measure="rare", half="all", target="two-rarest")
-    rows = rows[rows["layer"] == 1]
+    """Return how often each head of one run's first layer points to one of the two rarest words.
+
+    It is that of the encoder; of the decoder if there is no encoder.
+    """
+    rows = rows_where(last_epochs(rows), model=model, measure="rare", half="all", target="two-rarest", layer=1)
+    rows = rows_where(rows, kind=examined_kind(rows["kind"]))
     bounds = {name: rows["baseline"] + rows[name] for name in ("low", "high")}
     return rows.assign(**bounds).sort_values("value", ascending=False, kind="stable")
 

@@ -37,7 +37,7 @@ OBSERVE = Stage(
     calls=lambda plan: plan.calls(plan.transformers),
     outputs={"output": ATTENTION_STATS, "distances": DISTANCES},
     reads=lambda plan, values: {
-        **plan.trained_model(values["run"], "check", "train"),
+        **plan.trained_model(values["run"], "check", *plan.frequent_words(values["run"])),
         "treebank": plan.treebank(values["run"]),
     },
     settings=lambda plan, values: plan.sections(values["run"], "attention_stats", "sampling"),

@@ -57,6 +57,9 @@ ROUNDING = 0.05
 MEDIAN = "median of criteria"
 """The part of a claim that is about the median of what each criterion gains."""
 
+ONE_RUN = Reading((), barrier="other runs, in which what is compared is chosen: there is one run")
+"""The reading of a single run where criteria or repairs are chosen on other runs."""
+
 Choice = Callable[[Way], bool]
 
 
@@ -128,8 +131,10 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
     def read(own: Areas, others: list[Areas]) -> list[Reading]:
         plain = [way for way in own.found if is_criterion(way)]
         repairs = list(dict.fromkeys(way.repair for way in own.found if way.repair != NO_REPAIR))
-        if not plain or not repairs or not others:
+        if not plain or not repairs:
             return []
+        if not others:
+            return [ONE_RUN]
         gains = {repair: [_gain(one, plain, repair) for one in (*others, own)] for repair in repairs}
         repair = max(repairs, key=lambda name: sum(float(gain[0]) for gain in gains[name][:-1]))
         best = find_best(others, is_criterion)
@@ -182,8 +187,10 @@ def _gain(own: Areas, plain: list[Way], repair: str) -> ndarray:
 
 def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
     def read(own: Areas, others: list[Areas]) -> list[Reading]:
-        if not others or control not in own.found:
+        if control not in own.found:
             return []
+        if not others:
+            return [ONE_RUN]
         best = find_best(others, is_criterion)
         gain, chosen = own.found[best] - own.found[control], {"order": best.order}
         over = number(name, gain, signed=True, chosen=chosen, asked=above(0.0))
@@ -198,8 +205,10 @@ def _suffices(tables: StudyTables, frugal: Callable[[str], bool], margin: float)
     def read(own: Areas, others: list[Areas]) -> list[Reading]:
         ways = [way for way in own.found if is_criterion(way)]
         kinds = {frugal(way.order) for way in ways}
-        if not others or len(kinds) < 2:
+        if len(kinds) < 2:
             return []
+        if not others:
+            return [ONE_RUN]
         first = find_best(others, lambda way: is_criterion(way) and frugal(way.order))
         second = find_best(others, lambda way: is_criterion(way) and not frugal(way.order))
         found, chosen = own.found[first] - own.found[second], {"order": first.order, "other": second.order}

@@ -12,7 +12,7 @@ from headroom.experiments.scores.section import KEY as ATLAS_KEY
 from headroom.experiments.scores.section import build_marks
 from headroom.figures import drawing, palette, panels
 from headroom.figures.atlas import draw_atlases
-from headroom.figures.names import choose_words, criterion_name
+from headroom.figures.names import criterion_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Table
@@ -142,7 +142,7 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     rows = pandas.concat(found, ignore_index=True)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        axes = ("updates", "further updates"), ("kept", choose_words(study.kind_of(task)).kept)
+        axes = ("updates", "further updates"), ("kept", study.info_of(task).kept)
         points = own.drop(columns=["low", "high"])  # intervals of the change, which the table has
         name = f"bakeoff_retraining-{task}"
         return panels.lines(points, LAYOUTS, name, *axes, hue="layout", units="model", reference=100.0)

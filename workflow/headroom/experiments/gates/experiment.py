@@ -32,7 +32,7 @@ LEARNED = "hard-concrete.all"
 
 def gated(plan: Plan) -> list[str]:
     """Return the runs with learned gates."""
-    return [run for run in plan.detailed if plan.task(run).gates.ways and _has_training_text(plan.task(run))]
+    return [run for run in plan.detailed if plan.task(run).gates.ways and _can_be_trained(plan.task(run))]
 
 
 def pruned_names(plan: Plan, run: str, way: str) -> list[str]:
@@ -58,7 +58,7 @@ def models_of(plan: Plan, run: str, way: str) -> str:
 
 def pruned_checkpoint(plan: Plan, models: str, run: str, name: str) -> str:
     """Return the checkpoint of a pruned model within the directory of its method's models."""
-    ending = ".pt" if run in plan.translated else ""
+    ending = ".pt" if plan.engine(run) == "fairseq" else ""
     return f"{models}/{name}/epoch{plan.task(run).epochs}{ending}"
 
 
@@ -189,8 +189,10 @@ def layout_flags(plan: Plan, values: Values) -> Mapping[str, Any]:
     return {**start, "setting": values["strength"], "seed": seed_of_start(plan, values)}
 
 
-def _has_training_text(task: TaskSettings) -> bool:
-    """Return whether a task has training text; it is optional with a released model."""
+def _can_be_trained(task: TaskSettings) -> bool:
+    """Return whether models of a task can be trained further: its text for that is optional with a released model."""
+    if task.released and "gates" in task.unused:
+        return False
     return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None
 
 

@@ -20,7 +20,7 @@ from headroom.experiments.gates.claims import (
     layout,
 )
 from headroom.figures import palette, panels
-from headroom.figures.names import METHOD_NAMES, SCOPES, choose_words, heading, run_name
+from headroom.figures.names import METHOD_NAMES, SCOPES, heading, run_name
 from headroom.figures.palette import Colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
@@ -79,7 +79,7 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
         looks = choose_looks(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
         for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
             rows = rows_where(frame, task=view.task, scope=scope)
-            name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", choose_words(view.kind).kept))
+            name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", view.info.kept))
             drawing = panels.lines(rows, looks, name, *axes, hue="method", reference=100.0, limits=limits, height=262)
             several = len(study.tasks) > 1
             title = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
@@ -112,7 +112,7 @@ def _models(view: StudyTables) -> pandas.DataFrame:
     rows = rows.assign(low=rows["low"].where(learned), high=rows["high"].where(learned))
     scopes, paper = set(rows["scope"]), _paper()
     found = [rows, build_share_curves(view, set(rows["run"]), scopes).assign(method=UNTRAINED)]
-    found += [paper[paper["scope"].isin(scopes)]] if view.kind == "translation" else []
+    found += [paper[paper["scope"].isin(scopes)]] if view.kind in PUBLISHED["pruned_by_gates"] else []
     columns = ["task", "scope", "run", "method", "setting", "draw", "share", "score", "low", "high"]
     return pandas.concat([one.reindex(columns=columns) for one in found if len(one)]).assign(task=view.task)
 

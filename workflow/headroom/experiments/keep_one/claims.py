@@ -4,6 +4,7 @@ import pandas
 
 from headroom.claims.evidence import counts_labels, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above
+from headroom.claims.words import site_word
 from headroom.core.statistics import Estimate, holm
 from headroom.experiments.ablation.claims import HEADS, bound_share, by_other_tests, right_or_wrong
 from headroom.study.selection import chosen_heads, main_set, rows_where
@@ -31,7 +32,8 @@ def _enough(
     if chosen.empty:
         return None
     share = enough_share(chosen, level=level, margin=margin)
-    numbers = [Number("enough", share, "share", asked=above(asked), limits=(0.0, 1.0))]
+    site = {"site": site_word(rows["kind"])}
+    numbers = [Number("enough", share, "share", about=site, asked=above(asked), limits=(0.0, 1.0))]
     if counts_labels(rows):
         counted = right_or_wrong(rows).merge(chosen[HEADS], on=HEADS)
         numbers += by_other_tests(counted, screening, part=True, worse=True)

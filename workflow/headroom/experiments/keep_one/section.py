@@ -20,14 +20,17 @@ from headroom.figures.views import (
     Parts,
     Views,
     build_panels,
+    is_published,
     lead,
     paper_scale,
     percent_label,
+    published,
     section_of,
 )
 from headroom.study.frames import in_percent
 from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
-from headroom.study.tables import StudyTables, TaskKind
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TaskKind
 
 OTHER = "choose"
 
@@ -50,7 +53,9 @@ def section(study: StudyTables, views: Views) -> Parts | None:
         _table(pandas.concat(same), "same", PUBLISHED["keep_one_same"], first, study),
     )
     main = {task: rows_where(rows, run=main_run(rows, views[task])) for task, rows in other.items()}
-    folds = (Fold("All sites, and the paper’s tables", tables=tables, text=words("keep_one", "method")),)
+    paper = is_published("keep_one_other", study, main)
+    name = "All sites, and the paper’s tables" if paper else "All sites"
+    folds = (Fold(name, tables=tables, text=words("keep_one", "method", paper=paper)),)
     return Parts(_figure(study, main), folds)
 
 
@@ -70,27 +75,25 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        name, across = f"keep-one-{task}", ("delta", percent_label(study.kind_of(task), main[task]["set"].iloc[0]))
+        name, across = f"keep-one-{task}", ("delta", percent_label(study.info_of(task), main[task]["set"].iloc[0]))
         marks = {"row": "site", "hue": "by", "hollow": "hollow"}
         return panels.dots(own, LOOKS, name, across, **marks, reference=0.0, limits=limits)
 
-    key = (
-        panels.key(LOOKS["here"], "here, 95 % interval"),
-        panels.key(LOOKS["paper"], "paper", line=False),
-        Key(mark_sample("ring"), "not significant"),
-    )
-    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one"), key, frame)
+    paper = is_published("keep_one_other", study, main)
+    theirs = [panels.key(LOOKS["paper"], "paper", line=False)] if paper else []
+    key = (panels.key(LOOKS["here"], "here, 95 % interval"), *theirs, Key(mark_sample("ring"), "not significant"))
+    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one", paper=paper), key, frame)
 
 
 def _beside_paper(rows: pandas.DataFrame, task: str, task_kind: TaskKind) -> pandas.DataFrame:
     """Return the sites of one run in % of the score, and the paper's of the same kinds of attention."""
     shown = ["task", "run", "kind", "layer", "site", "head", "set", "delta", "low", "high"]
     ours = in_percent(rows)[shown].assign(by="here", hollow=~(rows["p_holm"] < LEVEL))
-    size = 100 / paper_scale(task_kind)
     theirs = [
-        (kind, layer, size * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
-        for kind in set(rows["kind"])
-        for layer, text in enumerate(PUBLISHED["keep_one_other"][task_kind].get(kind, ()), start=1)
+        (kind, layer, 100 / paper_scale(task_kind) * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
+        for kind, values in published("keep_one_other", task_kind).items()
+        for layer, text in enumerate(values, start=1)
+        if kind in set(rows["kind"])
     ]
     paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
     paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))
@@ -102,12 +105,12 @@ def _beside_paper(rows: pandas.DataFrame, task: str, task_kind: TaskKind) -> pan
 def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:
     """Return the best heads of all sites and runs, and the paper's changes of the same sites."""
     named = rows[["task", "kind"]].itertuples(index=False)
-    theirs = [values[study.kind_of(task)].get(kind, ()) for task, kind in named]
+    theirs = [values.get(study.kind_of(task), {}).get(kind, ()) for task, kind in named]
     written = [
         own[layer - 1] if layer <= len(own) else MISSING for own, layer in zip(theirs, rows["layer"], strict=True)
     ]
     columns = lead(study) + ["run"] * (rows["run"].nunique() > len(study.tasks))
-    columns += ["site", "metric", "head", "delta ~", "p", "p_holm", "paper"]
-    note = words("keep_one", "note", level=f"{SCREENING:g}")
+    columns += ["site", "metric", "head", "delta ~", "p", "p_holm", *(["paper"] if any(theirs) else [])]
+    note = words("keep_one", "note", level=f"{SCREENING:g}") if any(theirs) else ""
     headings = {"head": f"best head on {data} data", "paper": f"paper, {paper}"}
-    return Table(f"keep-one-{data}-data", rows.assign(paper=written), columns, headings, note)
+    return Table(f"keep-one-{data}-data", rows.assign(paper=written) if any(theirs) else rows, columns, headings, note)

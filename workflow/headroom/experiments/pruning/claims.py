@@ -61,9 +61,9 @@ def removable_number(curve: Curve, margin: float) -> Number:
 
 @each_order("pruning")
 def other_tasks(rows: pandas.DataFrame, order: Order, *, asked: float, kept: float, margin: float) -> Reading | None:
-    """Decide whether heads of another task, or of a smaller translation model, can be removed.
+    """Decide whether heads of another task, or of a smaller model, can be removed.
 
-    `prunable` judges classifiers; a translation model has to keep the share `kept` of its score.
+    `prunable` judges classifiers; other models have to keep the share `kept` of their score.
     """
     curve = curve_by(rows, order)
     if curve is None:

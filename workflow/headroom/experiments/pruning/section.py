@@ -11,7 +11,7 @@ from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Table
-from headroom.figures.views import Parts, Views, label, section_of
+from headroom.figures.views import Parts, Views, is_published, label, lead, section_of
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables, arm_of
 
@@ -41,13 +41,13 @@ def section(study: StudyTables, views: Views) -> Parts:
 
 
 def _figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Figure:
-    paper = (curves.paper_rows(task, study.kind_of(task)) for task in rows["task"].unique())
+    paper = [own for task in rows["task"].unique() for own in curves.paper_rows(task, study.kind_of(task))]
     frame = pandas.concat([rows, *paper])
     looks, limits, drawn = curves.looks(colour), curves.limits(frame), []
     for task, own in frame.groupby("task", sort=False):
-        panel = curves.panel(own, looks, f"curves-{task}", study.kind_of(str(task)), limits)
-        title = f"{heading(str(task))} (paper: {curves.drawn_data(str(task), study.kind_of(str(task)))})"
-        drawn.append(Panel(panel, title, task=str(task)))
+        panel = curves.panel(own, looks, f"curves-{task}", study.info_of(str(task)), limits)
+        data = curves.drawn_data(str(task), study.kind_of(str(task)))
+        drawn.append(Panel(panel, heading(str(task)) + (f" (paper: {data})" if data else ""), task=str(task)))
     return Figure("curves", tuple(drawn), *texts("pruning"), curves.keys(looks, frame), frame)
 
 
@@ -66,8 +66,13 @@ def _steps(rows: pandas.DataFrame, study: StudyTables) -> Fold:
         calibration = ["calibration"] if wide["calibration"].notna().any() else []
         columns = ["task", "share", MAIN, *calibration, *theirs, *others]
         made.append(Table(f"curves-{task}", wide.assign(task=task, **theirs), columns, names, decimals=1))
-    text = words("pruning", "method", runs=listing(dict.fromkeys(map(run_name, rows["run"]))))
-    return Fold("every step of every order, and the paper’s", tables=tuple(made), text=text)
+    runs = listing(dict.fromkeys(map(run_name, rows["run"])))
+    has_paper, calibrated = (
+        is_published("curves", study, rows["task"].unique()),
+        rows["calibration_error"].notna().any(),
+    )
+    text = words("pruning", "method", runs=runs, paper=has_paper, calibration=calibrated)
+    return Fold("every step of every order" + (", and the paper’s" if has_paper else ""), tables=tuple(made), text=text)
 
 
 def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold | None:
@@ -82,7 +87,7 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
         for task, own in rows[rows["line"].isin([*lines, MAIN, RANDOM])].groupby("task", sort=False):
             if set(lines) & set(own["line"]):
                 bare = own.assign(low=own["low"].where(own["line"] == MAIN))
-                panel = curves.panel(bare, looks, f"{what}-{task}", study.kind_of(str(task)), limits)
+                panel = curves.panel(bare, looks, f"{what}-{task}", study.info_of(str(task)), limits)
                 drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
     if not drawn:
         return None
@@ -91,24 +96,27 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
 
 
 def kinds(rows: pandas.DataFrame, study: StudyTables) -> Fold | None:
-    """Return translation's curves of each kind of attention alone with the paper's; None if there are none."""
-    own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(study.kind_of) == "translation")]
+    """Return the curves of each kind of attention alone with the paper's; None if there are none."""
+    own = rows[rows["scope"].isin(KINDS)]
     if own.empty:
         return None
-    drawn, made, limits = [], [], curves.limits(own)
-    frame = pandas.concat([own, *(curves.paper_kind_rows(kind) for kind in own["scope"].unique())])
-    for kind in (kind for kind in KINDS if kind in set(own["scope"])):
-        shown, looks = rows_where(frame, scope=kind), curves.looks(palette.KIND_COLOURS[kind])
-        panel = curves.panel(shown, looks, f"curves-{kind}", "translation", limits)
-        drawn.append(Panel(panel, f"{kind} {palette.KIND_NAMES[kind]}", task=shown["task"].iloc[0]))
-        wide = curves.by_step(rows_where(own, scope=kind, line=MAIN)).rename(columns={MAIN: "kept"})
-        theirs = curves.paper_kind_rows(kind)["kept"]
-        made.append(wide.assign(kind=kind, paper=curves.at_tenths(list(theirs), list(wide["share"]))))
+    paper = [theirs for task in own["task"].unique() for theirs in curves.paper_kind_rows(task, study.kind_of(task))]
+    frame, limits = pandas.concat([own, *paper]), curves.limits(own)
+    drawn, made = list[Panel](), list[pandas.DataFrame]()
+    for task, kind in sorted(set(zip(own["task"], own["scope"])), key=lambda one: (one[0], KINDS.index(one[1]))):
+        shown, looks = rows_where(frame, task=task, scope=kind), curves.looks(palette.KIND_COLOURS[kind])
+        panel = curves.panel(shown, looks, f"curves-{task}-{kind}", study.info_of(task), limits)
+        drawn.append(Panel(panel, label(study, task, f"{kind} {palette.KIND_NAMES[kind]}"), task=task))
+        wide = curves.by_step(rows_where(shown, line=MAIN)).rename(columns={MAIN: "kept"})
+        theirs = list(rows_where(shown, run="paper")["kept"])
+        beside = {"paper": curves.at_tenths(theirs, list(wide["share"]))} if theirs else {}
+        made.append(wide.assign(task=task, kind=kind, **beside))
+    steps = pandas.concat(made)
+    columns = [*lead(study), "kind", "share", "kept", *(["paper"] if "paper" in steps else [])]
     headings = {"paper": "paper (% of the full model)"}
-    columns = ["kind", "share", "kept", "paper"]
-    table = Table("curves-by-kind", pandas.concat(made), columns, headings, decimals=1)
+    table = Table("curves-by-kind", steps, columns, headings, decimals=1)
     keys = curves.keys(_ANY_KIND, frame)
-    figure = Figure("curves_by_kind", tuple(drawn), *texts("pruning", "kinds"), keys, frame)
+    figure = Figure("curves_by_kind", tuple(drawn), *texts("pruning", "kinds", paper=bool(paper)), keys, frame)
     return Fold("each kind of attention alone", figure, (table,))
 
 

@@ -12,9 +12,9 @@ from headroom.study.selection import last_epochs, rows_where
 from headroom.study.tables import StudyTables
 
 WHOLE_MODEL = ("model", "generation")
-"""The timed part that is the whole model: of a classifier, of a translation model."""
+"""The timed part that is the whole model: of a classifier, of a model that generates text."""
 
-PARTS = ("encoder", "decoder", "generation", "model")
+PARTS = ("encoder", "decoder", "prefill", "generation", "model")
 """The timed parts of models, in the order in which they are listed."""
 
 

@@ -9,10 +9,11 @@ from headroom.figures import palette, panels
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
+from headroom.figures.views import Parts, Views, build_panels, published, section_of
 from headroom.study.frames import tabulate_checks
 from headroom.study.selection import main_run, rows_where
-from headroom.study.tables import StudyTables, TaskKind, arm_of
+from headroom.study.tables import StudyTables, arm_of
+from headroom.study.task_info import TaskKind
 
 ATTENTION = "attention / model"
 HERE, PAPER = "here", "paper"
@@ -51,7 +52,9 @@ def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTable
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         return panels.dots(own, looks, f"removal-{task}", across, row="share", hue="source", limits=limits)
 
-    return Figure("removal", build_panels(study, rows, draw), *texts("removal"), panels.keys(looks, line=False), rows)
+    said = texts("removal", paper=PAPER in set(rows["source"]))
+    keys = panels.keys(looks, rows["source"], line=False)
+    return Figure("removal", build_panels(study, rows, draw), *said, keys, rows)
 
 
 def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame, task_kind: TaskKind) -> pandas.DataFrame:
@@ -59,10 +62,12 @@ def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame, task_k
     found = []
     own = rows_where(sites, task=task) if len(sites) else sites
     if len(own):
-        found += [(ATTENTION, HERE, 100 * own["model_share"].iloc[0]), (ATTENTION, PAPER, 100 / 3)]
+        found.append((ATTENTION, HERE, 100 * own["model_share"].iloc[0]))
+        found += [(ATTENTION, PAPER, 100 / 3)] if published("head_share", task_kind) else []
     for _, row in sliced.drop_duplicates("heads_removed").dropna(subset="saved").iterrows():
         found.append((f"{plural(int(row['heads_removed']), 'head')} / model", HERE, 100 * row["saved"]))
     for kind, part in own.groupby("kind", sort=False) if len(own) else ():
         name = f"a head / site ({kind})"
-        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, PUBLISHED["head_share"][task_kind])]
+        found.append((name, HERE, 100 * part["head_share"].mean()))
+        found += [(name, PAPER, theirs)] if (theirs := published("head_share", task_kind)) else []
     return pandas.DataFrame(found, columns=["share", "source", "value"]).assign(task=task)

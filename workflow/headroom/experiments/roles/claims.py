@@ -1,11 +1,15 @@
 """Rows about what heads do: roles held, the best head for a relation, controls."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
 
 import pandas
 
+from headroom.claims.evidence import by_run
+from headroom.claims.verdict import Number, Reading, exactly
 from headroom.core.heads import Head
-from headroom.study.selection import last_epochs, parse_heads, rows_where
+from headroom.study.selection import examined_kind, last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables
 
 ROLES = ("positional", "syntactic", "rare")
@@ -84,6 +88,16 @@ def confidence(pointing: pandas.DataFrame, run: str) -> pandas.DataFrame:
 def main_roles(tables: StudyTables, run: str) -> dict[Head, list[str]]:
     """Return the targets of every head of a run's trained model that holds a role."""
     return of_heads(select_held(rows_where(tables.roles, run=run)))
+
+
+def count_positional(tables: StudyTables) -> Iterator[Reading]:
+    """Yield how many heads of the first run hold a positional role, and of how many heads of self-attention."""
+    for rows in islice(by_run(tables.attention_stats, tables), 1):
+        run, kind = rows["run"].iloc[0], examined_kind(rows["kind"])
+        examined = rows_where(confidence(rows, run), kind=kind)[HEAD]
+        held = rows_where(select_held(rows_where(tables.roles, run=run)), kind=kind, role="positional")[HEAD]
+        counts = {"positional": len(held.drop_duplicates()), "examined": len(examined)}
+        yield Reading(tuple(Number(name, exactly(float(amount)), "count") for name, amount in counts.items()))
 
 
 def is_position(target: str) -> bool:

@@ -32,7 +32,7 @@ from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Section, Table
 from headroom.figures.views import PUBLISHED, build_panels, label, lead
-from headroom.study.selection import last_epochs, parse_heads, rows_where
+from headroom.study.selection import examined_kind, last_epochs, parse_heads, rows_where
 from headroom.study.tables import StudyTables, task_of
 
 RELATIONS = PUBLISHED["relations"]
@@ -61,14 +61,14 @@ def section(study: StudyTables) -> Section:
     by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _list_held(study)
     figure, folded = (_relations(best, study), by_confidence) if len(best) else (by_confidence, None)
     folds = (
-        Fold("Definition of roles", text=words("roles", "method")),
+        Fold("Definition of roles", text=words("roles", "method", trees=len(best) > 0)),
         Fold("Best heads of relations in numbers", tables=_relation_table(best, study)),
         Fold("Where related words are", tables=_distance_table(study, views)),
-        Fold("Encoder heads by role and confidence, all runs", folded, roles),
-        Fold("Encoder heads by relevance", by_relevance),
+        Fold("Heads by role and confidence, all runs", folded, roles),
+        Fold("Heads by relevance", by_relevance),
         Fold("All heads in numbers", tables=_head_table(known, study)),
         Fold("Relative positions that heads point to", tables=_position_table(study, views)),
-        Fold("Attention maps of single sentences", text=words("roles", "maps") if maps else "", pages=tuple(maps)),
+        Fold("Attention maps of single examples", text=words("roles", "maps") if maps else "", pages=tuple(maps)),
     )
     shown = tuple(fold for fold in folds if not fold.is_empty)
     return Section("roles", TITLE, figure, shown, remarks=_remarks(study))
@@ -96,7 +96,8 @@ def _margins(view: StudyTables, run: str) -> pandas.DataFrame:
     found[1:] = [rows.drop(columns=["low", "high"]) for rows in found[1:]]
     if given[BEST, "here"].empty:
         return pandas.DataFrame()
-    rows = pandas.concat([*found, _paper(set(given[BEST, "here"]["target"]))], ignore_index=True)
+    targets = set(given[BEST, "here"]["target"]) if "E" in view.kinds else set[str]()
+    rows = pandas.concat([*found, _paper(targets)], ignore_index=True)
     shares = ["value", "baseline", "margin", "low", "high"]
     hollow = rows["who"].isin([SHUFFLED, "OpenSubtitles"])
     relations = rows["target"].map(target_name)
@@ -104,6 +105,7 @@ def _margins(view: StudyTables, run: str) -> pandas.DataFrame:
 
 
 def _paper(targets: set[str]) -> pandas.DataFrame:
+    """Return the accuracies of the paper on these relations, of heads of encoders."""
     found = {(target, "WMT"): pair for target, (pair, _) in RELATIONS.items()}
     found |= {(target, "OpenSubtitles"): pair for target, (_, pair) in RELATIONS.items()}
     *languages, positions = LANGUAGES
@@ -180,47 +182,50 @@ def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
 
 
 def _confidences(study: StudyTables) -> Figure | None:
-    """Return the encoder of every run, lettered with roles, the larger a mark, the more confident its head."""
+    """Return the self-attention of every run, lettered with roles, the larger a mark, the more confident its head."""
     made = []
     for task in study.tasks:
         view = study.of_task(task)
         runs = [run for run in view.runs if run in set(view.attention_stats["run"])]
         for run in runs[:1] + choose_folded_runs(runs[1:]):
             rows = confidence(view.attention_stats, run)
-            drawing = _encoder(dict(zip(parse_heads(rows), rows["value"], strict=True)), main_roles(view, run))
+            drawing = _atlases(dict(zip(parse_heads(rows), rows["value"], strict=True)), main_roles(view, run))
             title = label(study, task, run_name(run))
             made += [Panel(one, title, task=task if run == runs[0] else "") for one in drawing]
     if not made:
         return None
     key = (
-        Key(mark_sample("square", "kind-e"), "mean largest weight"),
+        Key(mark_sample("square"), "mean largest weight"),
         *letter_keys(select_held(study.roles)["target"]),
     )
-    return Figure("roles", tuple(made), *texts("roles", "confidence"), key, is_atlas=True)
+    said = texts("roles", "confidence", trees=study.attention_stats["measure"].eq("relation").any())
+    return Figure("roles", tuple(made), *said, key, is_atlas=True)
 
 
 def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
-    """Return the encoder of every task by relevance; heads with so much that claim V1 counts them have a frame."""
+    """Return the heads of every task by relevance; those with so much that claim V1 counts them have a frame."""
     found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in views.items()}
-    highest = max((rows_where(rows, kind="E")["value"].max() for rows in found.values() if len(rows)), default=0.0)
+    found = {task: rows_where(rows, kind=examined_kind(rows["kind"])) for task, rows in found.items()}
+    highest = max((rows["value"].max() for rows in found.values() if len(rows)), default=0.0)
     made = []
     for task, rows in found.items():
         values = dict(zip(parse_heads(rows), rows["value"], strict=True))
-        drawing = _encoder(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
+        drawing = _atlases(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
         made += [Panel(one, label(study, task), task=task) for one in drawing]
     if not made:
         return None
-    area = Key(mark_sample("square", "kind-e"), "relevance")
+    area = Key(mark_sample("square"), "relevance")
     key = (area, Key(mark_sample("frame"), f"more than {threshold('V1', 'leads'):g} even shares"))
     return Figure("relevance", tuple(made), *texts("roles", "relevance"), key, is_atlas=True)
 
 
-def _encoder(
+def _atlases(
     values: Mapping[Head, float], targets: Mapping[Head, list[str]], highest: float = 1.0, frame: float = math.inf
 ) -> tuple[Markup, ...]:
-    marks = {}
+    """Return the atlas of the kind of self-attention that is examined, lettered with roles."""
+    marks, kind = {}, examined_kind(head.kind for head in values)
     for head, value in values.items():
-        if head.kind == "E":
+        if head.kind == kind:
             own = targets.get(head, [])
             text = "; ".join([number(value, decimals=3), *map(target_words, own)])
             marks[head] = Mark(value / highest, text, framed=value > frame, letters=letters(own))
@@ -292,7 +297,7 @@ def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
     if wide.empty:
         return ()
     headings = {"name": "head"} | {offset: f"{target_name(offset)} (%)" for offset in NEAR}
-    shown = [*lead(study), "name", *(offset for offset in NEAR if offset in wide)]
+    shown = [*lead(study), "name", *(offset for offset in NEAR if offset in wide and wide[offset].any())]
     return (Table("positions", wide, shown, headings, words("roles", "position_table"), decimals=0),)
 
 

@@ -11,7 +11,6 @@ from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.names import (
     CRITERION_NAMES,
     choose_folded_runs,
-    choose_words,
     criterion_name,
     order_name,
     run_name,
@@ -100,9 +99,9 @@ def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
 
 def _method(views: Mapping[str, StudyTables]) -> str:
     on = dict.fromkeys(
-        (plural(amount, choose_words(view.kind).example), text)
+        (plural(amount, view.info.example), text)
         for task, view in views.items()
         if (amount := examples_in(view.scores)) and (text := read_signed(view.scores, "set"))
     )
-    classifies = any(view.kind == "classification" for view in views.values())
+    classifies = "classification" in [view.kind for view in views.values()]
     return words("scores", "method", on=list(on), classifies=classifies)

@@ -5,19 +5,22 @@ from markupsafe import Markup
 
 from headroom.core.formatting import listing
 from headroom.figures import curves, palette, panels
-from headroom.figures.names import choose_words, criterion_name, run_name
+from headroom.figures.names import criterion_name, run_name
 from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, section_of
+from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, published, section_of
 from headroom.study.frames import ALL, build_epoch_curves, select_settling
 from headroom.study.selection import (
     rows_where,
 )
-from headroom.study.tables import TRANSLATION, StudyTables, arm_of
+from headroom.study.tables import StudyTables, arm_of
+from headroom.study.task_info import TaskKind
 
-SETTLING = PUBLISHED["settling"]
+SHARES = (20, 40, 50, 60, 80)
+"""The shares of heads removed (%) that the paper has."""
+
 DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
 """The shares of heads removed (%) that have a line, and its look in the paper's colour."""
 
@@ -26,16 +29,19 @@ NEAR = 5
 
 
 @section_of("settling", "When important heads settle", "pruning_epochs", "settling")
-def section(study: StudyTables, views: Views) -> Parts:
+def section(study: StudyTables, views: Views) -> Parts | None:
     """Return the section about ranks over epochs and about pruning at every epoch."""
     ranks = [select_settling(view) for view in views.values() if view.has("settling")]
     curves = [build_epoch_curves(view) for view in views.values() if view.has("pruning_epochs")]
+    curves = [rows for rows in curves if rows["epoch"].nunique() > 1]
+    if not ranks and not curves:
+        return None
     folds = []
     if ranks:
         rows = pandas.concat(ranks, ignore_index=True)
         folds.append(_rank_fold(rows))
-    if curves and len(kept := pandas.concat(curves, ignore_index=True)):
-        folds.append(_curve_fold(kept, study))
+    if curves:
+        folds.append(_curve_fold(pandas.concat(curves, ignore_index=True), study))
     return Parts(_figure(rows, study) if ranks else None, folds)
 
 
@@ -62,22 +68,21 @@ def _rank_fold(rows: pandas.DataFrame) -> Fold:
     return Fold("agreement with the last epoch, every statistic", tables=(table,), text=words("settling", "ranks"))
 
 
-def _paper() -> pandas.DataFrame:
-    """Return the paper's curves of every epoch as rows like ours."""
-    of = {"task": TRANSLATION, "run": "paper"}
+def _paper(task: str, kind: TaskKind) -> pandas.DataFrame:
+    """Return the paper's curves of every epoch as rows like ours; none of tasks that it did not prune so."""
+    epochs = PUBLISHED["settling_epochs"]
     found = [
-        of | {"epoch": epoch, "done": 100 * epoch / PUBLISHED["settling_epochs"][-1], "share": share, "kept": kept}
-        for share, values in SETTLING.items()
-        for epoch, kept in zip(PUBLISHED["settling_epochs"], values, strict=True)
+        {"epoch": epoch, "done": 100 * epoch / epochs[-1], "share": share, "kept": kept}
+        for share, values in published("settling", kind).items()
+        for epoch, kept in zip(epochs, values, strict=True)
     ]
-    return pandas.DataFrame(found)
+    return pandas.DataFrame(found, columns=["epoch", "done", "share", "kept"]).assign(task=task, run="paper")
 
 
 def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
-    near = pandas.concat(rows[(rows["share"] - share).abs() < NEAR].assign(nearest=share) for share in SETTLING)
-    paper = _paper()
-    paper = paper.assign(nearest=paper["share"])[paper["task"].isin(rows["task"])]
-    everything = pandas.concat([near, paper], ignore_index=True)
+    near = pandas.concat(rows[(rows["share"] - share).abs() < NEAR].assign(nearest=share) for share in SHARES)
+    paper = pandas.concat(_paper(task, study.kind_of(task)) for task in rows["task"].unique())
+    everything = pandas.concat([near, paper.assign(nearest=paper["share"])], ignore_index=True)
     colour = arm_colour(arm_of(rows["run"].iloc[0]), study.arm_names)
     figure = _curve_figure(everything, colour, study)
     made = []
@@ -92,12 +97,12 @@ def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
         "run",
         "epoch",
         "full",
-        *(f"{share} %" for share in SETTLING if f"{share} %" in wide),
+        *(f"{share} %" for share in SHARES if f"{share} %" in wide),
     ]
     table = Table("pruned-epochs", wide, columns, decimals=1)
     runs = listing(dict.fromkeys(map(run_name, rows["run"])))
     text = words("settling", "method", runs=runs)
-    return Fold("pruning at every epoch, and the paper’s", figure, (table,), text)
+    return Fold("pruning at every epoch" + (", and the paper’s" if len(paper) else ""), figure, (table,), text)
 
 
 def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Figure:
@@ -112,9 +117,10 @@ def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) ->
     limits = curves.limits(shown)
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        shown, axes = own.assign(run=""), (across, ("kept", choose_words(study.kind_of(task)).kept))
+        shown, axes = own.assign(run=""), (across, ("kept", study.info_of(task).kept))
         return panels.lines(shown, looks, f"epochs-{task}", *axes, hue="line", reference=100.0, limits=limits)
 
-    if "paper" in set(shown["run"]):
-        keys.append(panels.key(Look(palette.INK), "paper"))
-    return Figure("pruned_epochs", build_panels(study, shown, draw), *texts("settling", "epochs"), tuple(keys), rows)
+    paper = "paper" in set(shown["run"])
+    keys += [panels.key(Look(palette.INK), "paper")] if paper else []
+    said = texts("settling", "epochs", paper=paper)
+    return Figure("pruned_epochs", build_panels(study, shown, draw), *said, tuple(keys), rows)

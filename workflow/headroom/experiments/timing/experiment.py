@@ -8,7 +8,7 @@ TIME = Stage(
     name="timing",
     about="time full, masked and sliced models",
     group="Without heads",
-    calls=lambda plan: plan.calls(plan.detailed),
+    calls=lambda plan: plan.calls(run for run in plan.detailed if run in plan.removable),
     outputs={"output": TIMING, "samples": TIMING_SAMPLES},
     reads=lambda plan, values: {
         **plan.trained_model(values["run"], "test"),

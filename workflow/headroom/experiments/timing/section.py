@@ -9,9 +9,10 @@ from headroom.figures.names import PART_NAMES
 from headroom.figures.panels import Look
 from headroom.figures.prose import words
 from headroom.figures.spec import Figure, Fold, Panel, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, label, section_of
+from headroom.figures.views import Parts, Views, label, published, section_of
 from headroom.study.selection import in_order, main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of
+from headroom.study.task_info import TaskKind
 
 SLICED, EXPECTED, MASKED, PAPER = "sliced", "expected of sliced", "masked", "paper"
 HALF = 0.5
@@ -46,12 +47,14 @@ def section(study: StudyTables, views: Views) -> Parts:
         "devices": listing(dict.fromkeys(map(device_name, rows["device"]))),
         "threads": listing(plural(int(one), "thread") for one in rows["threads"].unique()),
     }
-    dots = pandas.concat([_half(part) for _, part in rows.groupby(["task", "part"], sort=False)], ignore_index=True)
+    parts = (pandas.DataFrame(part) for _, part in rows.groupby(["task", "part"], sort=False))
+    dots = pandas.concat([_half(part, study.kind_of(part["task"].iloc[0])) for part in parts], ignore_index=True)
     is_whole = dots["part"].isin(WHOLE_MODEL)
     folds = [Fold("every timing", tables=(table,), text=words("timing", "method", **measured))]
     if not is_whole.all():
-        folds.insert(0, Fold("encoder and decoder alone", _figure("timing_parts", dots[~is_whole], study)))
-    figure = _figure("timing", dots[is_whole], study, words("timing", "figure")) if is_whole.any() else None
+        folds.insert(0, Fold("parts of the models alone", _figure("timing_parts", dots[~is_whole], study)))
+    how = words("timing", "figure", paper=PAPER in set(dots["source"]))
+    figure = _figure("timing", dots[is_whole], study, how) if is_whole.any() else None
     return Parts(figure, folds, dict.fromkeys(filter(None, noise)))
 
 
@@ -83,7 +86,7 @@ def _figure(name: str, shown: pandas.DataFrame, study: StudyTables, how: str = "
     return Figure(name, tuple(drawn), words("timing", "alt"), how, keys, shown)
 
 
-def _half(rows: pandas.DataFrame) -> pandas.DataFrame:
+def _half(rows: pandas.DataFrame, task_kind: TaskKind) -> pandas.DataFrame:
     """Return a row per dot of one part: with nearly half of the heads sliced out, masked, expected, and the paper's."""
     task, part = rows[["task", "part"]].iloc[0]
     removed = rows[rows["share_removed"] > 0]
@@ -96,7 +99,8 @@ def _half(rows: pandas.DataFrame) -> pandas.DataFrame:
     found = [measured.assign(source=measured["model"]), expected]
     if part in WHOLE_MODEL and len(near):
         share = near["share_removed"].iloc[0]
-        paper = pandas.DataFrame({"batch_size": list(PUBLISHED["timing"]), "value": list(PUBLISHED["timing"].values())})
+        values = published("timing", task_kind)
+        paper = pandas.DataFrame({"batch_size": list(values), "value": list(values.values())})
         paper = paper[paper["batch_size"].isin(near["batch_size"])]
         found.append(paper.assign(task=task, run="paper", part=part, share_removed=share, source=PAPER, **bare))
     made = pandas.concat(found, ignore_index=True)

@@ -4,16 +4,17 @@ from collections.abc import Iterator
 
 from headroom.claims.evidence import by_run, estimate_in
 from headroom.claims.verdict import Number, Reading, mean_over_runs
-from headroom.study.selection import main_metric, rows_where, select_judged
+from headroom.study.selection import last_epochs, main_set, rows_where
 from headroom.study.tables import StudyTables
 
 
 def quality(tables: StudyTables) -> Iterator[Reading]:
-    """Yield what the last epoch of the baseline scores; the part is the metric."""
-    rows = select_judged(tables.evaluation) if tables.has("evaluation") else tables.evaluation
-    found = [estimate_in(own) for own in by_run(rows, tables)]
-    if found:
-        yield Reading((Number("quality", mean_over_runs(found)),), part=main_metric(rows))
+    """Yield what the last epoch of the baseline scores; the parts are the metrics, the main one first."""
+    rows = last_epochs(tables.evaluation)
+    rows = rows_where(rows, set=main_set(rows)) if len(rows) else rows
+    for metric, own in rows.groupby("metric", sort=False):
+        if found := [estimate_in(one) for one in by_run(own, tables)]:
+            yield Reading((Number("quality", mean_over_runs(found)),), part=str(metric))
 
 
 def loss_settled(tables: StudyTables, run: str, *, most: float) -> str:

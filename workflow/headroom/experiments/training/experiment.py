@@ -8,7 +8,7 @@ from typing import Any
 from headroom.engines.command import ENGINES
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.training.table import TRAINING
-from headroom.settings.tasks import TranslationSettings
+from headroom.settings.tasks import LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -17,7 +17,7 @@ def read(plan: Plan, values: Values) -> Files:
     """Return what a training reads: text or binarised text, the initial encoder, the table of the job before it."""
     task = plan.task_of(values)
     before = {"dates": earlier_job(plan, values["run"], values.get("end"))}
-    if plan.kind_of(task) == "translation":
+    if plan.engine_of(task) == "fairseq":
         files = {"data": plan.binarised(task), "vocabulary": plan.vocabulary(task)}
     else:
         files = {"corpus": plan.corpus(task, "train", "choose", "check"), "encoder": plan.encoder(task)}
@@ -39,13 +39,15 @@ def ends(plan: Plan, run: str) -> range:
 def settings(plan: Plan, values: Values) -> Mapping[str, Any]:
     """Return the settings of the training of a run."""
     task = plan.task(values["run"])
+    assert not isinstance(task, LanguageSettings)
     shape = {"model": task.model} if isinstance(task, TranslationSettings) else {}
     return {"arm": task.arms[plan.runs[values["run"]].arm], "training": task.training, **shape}
 
 
 def scratch_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
     """Return the settings of a training that writes only its last checkpoint."""
-    return {**settings(plan, values), "training": leave_out(plan.task(values["run"]).training, "early_checkpoints")}
+    found = settings(plan, values)
+    return {**found, "training": leave_out(found["training"], "early_checkpoints")}
 
 
 def flags(plan: Plan, values: Values) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from markupsafe import Markup
 from headroom.claims.words import metric_name
 from headroom.experiments.arms.paired import read_compared
 from headroom.figures import palette, panels
-from headroom.figures.names import choose_words, run_name
+from headroom.figures.names import run_name
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts
 from headroom.figures.spec import Figure, Fold, Table
@@ -82,7 +82,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
     frame = frame.assign(arm=frame["run"].map(arm_of))
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
-        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", choose_words(study.kind_of(task)).loss)
+        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", study.info_of(task).loss)
         return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
 
     keys = (

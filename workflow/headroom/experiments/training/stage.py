@@ -27,12 +27,13 @@ _SECTIONS: dict[str, dict[str, Any]] = {
     "fairseq": {"model": ModelSettings, "training": TrainingSettings},
     "classifier": {"training": FineTuningSettings},
 }
+"""By engine that trains, the sections of the configuration for it."""
 
 
 def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
     """Return the command line for an engine."""
     parser = stage_parser("training", __doc__)
-    add_engine(parser)
+    add_engine(parser, _SECTIONS)
     add_run(parser)
     for name, needed, text in _inputs(engine_name):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
@@ -51,7 +52,7 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=1, help=help_)
     add_until(parser)
     parser.add_argument("--arm", help="name of the arm in the table; default: its method")
-    add_settings(parser, **_SECTIONS[engine_name], arm=ArmSettings)
+    add_settings(parser, **_SECTIONS.get(engine_name, {}), arm=ArmSettings)
     return parser
 
 

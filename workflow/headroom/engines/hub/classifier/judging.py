@@ -15,7 +15,7 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
-from headroom.engines.hub.classifier.plain_states import PlainStates
+from headroom.engines.hub.plain_states import PlainStates
 
 POSITIVE = 1
 """Index of the positive class of F1."""
@@ -150,7 +150,7 @@ class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
         self.weights = resampling_weights(draw_resamples(len(text), resamples))
         self._examples_at_once = examples_at_once
         self._labels: LabelSet | None = None
-        self._states: PlainStates | None = None
+        self._states: PlainStates[LabelledBatch] | None = None
 
     def make_batches(self, model: ClassificationModel) -> list[LabelledBatch]:
         """Make the batches for another model, and index the labels as it does."""
@@ -199,7 +199,7 @@ class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
             return self._judged(self.batches(model), states.logits)
 
     @torch.inference_mode()
-    def _plain_states(self, model: ClassificationModel) -> PlainStates:
+    def _plain_states(self, model: ClassificationModel) -> PlainStates[LabelledBatch]:
         batches = self.batches(model)
         if self._states is None or not self._states.belong_to(model):
             self._states = PlainStates(model, batches)

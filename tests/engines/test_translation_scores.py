@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from headroom.engines.fairseq.judging import ReferenceSet
+from headroom.engines.translation_scores import ReferenceSet
 from sacrebleu.metrics import BLEU, CHRF
 
 REFERENCES = ["the cat sat on the mat .", "a dog , it barks !", "", "naïve „quotes“ 3.5 %", "one two three four five"]

@@ -6,35 +6,37 @@ The outputs of modules before that site are stored the first time they are compu
 import math
 from collections.abc import Sequence
 from itertools import chain
+from typing import Generic
 
 import torch
 from torch import Tensor, nn
 
-from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
+from headroom.engines.batch import Given
+from headroom.engines.head_model import HeadModel
 from headroom.engines.reusable import trace_reusable
 
 LIMIT = 2**30
 """Default bound of the stored states of a set in bytes."""
 
 
-class PlainStates:
+class PlainStates(Generic[Given]):
     """The states of a model in eval mode on the batches of a set.
 
     Only the first batches are stored, as many as fit into the limit, and none of a model whose states cannot be reused.
     """
 
-    def __init__(self, model: ClassificationModel, batches: Sequence[LabelledBatch], *, limit: int = LIMIT) -> None:
+    def __init__(self, model: HeadModel[Given], batches: Sequence[Given], *, limit: int = LIMIT) -> None:
         """Trace the model on two examples; at most `limit` bytes are stored."""
         self._model = model
         self._batches = batches
         self._weights = _weights(model)
-        longest = batches[-1]
+        longest = model.shorten(batches[-1])
         self._reusable = trace_reusable(model, model.logits, longest)
         size = self._reusable.size / min(2, len(longest.positions)) / longest.pieces.shape[1]
         positions = torch.tensor([batch.pieces.numel() for batch in batches]).cumsum(0)
         self._stored: list[dict[nn.Module, object]] = [{} for _ in range(int((positions * size <= limit).sum()))]
 
-    def belong_to(self, model: ClassificationModel) -> bool:
+    def belong_to(self, model: HeadModel[Given]) -> bool:
         """Return whether this is the model that they are of, with the same modules and weights."""
         now = _weights(model) if model is self._model else []
         return len(now) == len(self._weights) and all(
@@ -42,7 +44,7 @@ class PlainStates:
         )
 
     def logits(self, number: int) -> Tensor:
-        """Return the logits of a batch, (B, classes), under the model's present gates; batches count from 0."""
+        """Return the logits of a batch under the model's present gates; batches count from 0."""
         changed = self._model.gates.changed
         first = next((site for site in self._reusable.modules if site in changed), None)
         if first is None:
@@ -52,7 +54,7 @@ class PlainStates:
             return self._model.logits(self._batches[number])
 
 
-def _weights(model: ClassificationModel) -> list[tuple[Tensor, float]]:
+def _weights(model: HeadModel[Given]) -> list[tuple[Tensor, float]]:
     """Return parameters and buffers, each with the number of changes made to it in place.
 
     The number is NaN, which equals no other, for tensors that were created in inference mode: it is not counted there.

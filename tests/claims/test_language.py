@@ -1,0 +1,96 @@
+"""Claims about a released decoder that predicts next pieces: which are asked, of what, and by which chance."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from claims.claim_tables import Row, curve, effects, shown, study
+from headroom.claims.entries import all_claims
+from headroom.claims.evaluation import evaluate
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.report.first_screen import ClaimVerdict
+from headroom.study.tables import RELEASED, StudyTables, TaskDescription
+
+RUN = "wikitext.baseline.seed1"
+OF_DECODERS = {
+    *(f"M{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14, 15)),
+    *("V2", "V4", "V6", "V11", "V14", "R1", "R2", "R3", "R4", "R5", "R7", "R8"),
+}
+"""The claims that speak of nothing that a decoder alone has not."""
+
+
+def predicted(rows: Iterable[Row]) -> list[Row]:
+    """Return rows as those of a decoder: next pieces in %, of which the most frequent piece is 20."""
+    return [{"run": RUN, "kind": "D", "metric": "next", "chance": 20.0} | row for row in rows]
+
+
+HEADS = predicted(effects([0.0] * 48, kind="D"))
+
+
+def language(directory: Path, **tables: Iterable[Row]) -> StudyTables:
+    """Return a study of a released language model with the heads of HEADS."""
+    described = {"wikitext": TaskDescription(kind="language", ground=RELEASED)}
+    made = study(directory, **{"ablation": HEADS, **{name: predicted(rows) for name, rows in tables.items()}})
+    return StudyTables([path for own in made._paths.values() for path in own], described=described)
+
+
+def verdicts_on(claims: Iterable[str], tables: StudyTables) -> dict[str, ClaimVerdict]:
+    return {one.claim.id: one for one in shown(evaluate(tables, [all_claims()[name] for name in claims]), tables)}
+
+
+def test_claims_are_asked_of_decoders_that_speak_of_what_they_have(tmp_path: Path) -> None:
+    tables = language(tmp_path)
+    found = shown(evaluate(tables), tables)
+    assert {one.claim.id for one in found if one.task} == OF_DECODERS
+    assert {one.claim.id for one in found if not one.task} == {"M5", "M12", "R6", *(f"V{n}" for n in ENCODER_ALONE)}
+    assert {one.verdict for one in found if not one.task} == {NOT_RUN}
+
+
+ENCODER_ALONE = (1, 3, 5, 7, 8, 9, 10, 12, 13)
+"""The claims of Voita et al. that speak of heads of the encoder, or of several kinds."""
+
+
+def test_what_speaks_of_training_is_not_comparable_in_a_released_model(tmp_path: Path) -> None:
+    last = curve([100 - 8 * step for step in range(11)], epoch=1)
+    found = verdicts_on(["M13", "M14", "V11", "V14", "R2", "R8"], language(tmp_path, pruning_epochs=last))
+    assert {one.verdict for one in found.values()} == {NOT_COMPARABLE}
+    assert all("the model is as released" in one.ours for one in found.values())
+    assert {one.verdict for one in verdicts_on(["M8", "M11"], language(tmp_path / "2")).values()} == {NOT_RUN}
+
+
+def test_shares_are_of_what_is_above_the_most_frequent_piece(tmp_path: Path) -> None:
+    kept = [100, 100, 100, 100, 100, 99, 97, 80, 60, 40, 20]
+    (found,) = verdicts_on(["M7"], language(tmp_path, pruning=curve(kept, width=0.2))).values()
+    # 97.6 % is 100 % less 3 % of 80 points: at 0.5 + 0.1 * 1.4 / 2
+    assert found.ours.startswith("57 [56, 58] % of heads removable; 100 [100, 100] % of the score above chance kept")
+    assert found.verdict == HOLDS
+    assert "36.05" not in found.paper  # a score of translations
+
+
+def test_a_model_that_predicts_the_most_frequent_piece_is_not_comparable(tmp_path: Path) -> None:
+    rows = [row | {"value": 20.5 - row["heads_removed"] / 20, "full": 20.5} for row in curve([100] * 11)]
+    found = verdicts_on(["M7", "M9", "M15"], language(tmp_path, pruning=rows))
+    assert {one.verdict for one in found.values()} == {NOT_COMPARABLE}
+    assert {one.ours.partition(";")[0] for one in found.values()} == {
+        "the full model scores only +0.50 points of next pieces predicted above chance"
+    }
+
+
+def test_m15_asks_what_the_small_model_of_the_paper_keeps(tmp_path: Path) -> None:
+    for place, (kept, verdict) in enumerate([(99.0, HOLDS), (90.0, FAILS), (95.9, UNDECIDED)]):
+        values = [100, 100, kept, *range(80, 0, -10), 20]
+        (found,) = verdicts_on(["M15"], language(tmp_path / str(place), pruning=curve(values, width=1))).values()
+        assert found.verdict == verdict  # 96 points are 95 % of the 80 above chance
+
+
+def test_one_head_is_enough_in_layers(tmp_path: Path) -> None:
+    rows = effects([0.0] * 8, kind="D", chosen_on="choose test")
+    sites = [row | {"layer": layer, "head": 1} for layer, row in enumerate(rows, start=1)]
+    (found,) = verdicts_on(["M3"], language(tmp_path, keep_one=sites)).values()
+    assert found.ours.startswith("one head is enough in 100 % of layers")
+
+
+def test_v2_is_about_the_decoder_where_there_is_no_encoder(tmp_path: Path) -> None:
+    pair = {"statistic": "spearman", "first": "confidence", "second": "relevance", "ceiling": 0.9}
+    rows = [pair | {"scope": "D", "value": 0.5, "low": 0.4, "high": 0.6}]
+    (found,) = verdicts_on(["V2"], language(tmp_path, rank_correlation=rows)).values()
+    assert (found.verdict, found.ours.partition(";")[0]) == (HOLDS, "Spearman 0.50 [0.40, 0.60] over decoder heads")

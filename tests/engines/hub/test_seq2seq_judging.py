@@ -1,0 +1,116 @@
+"""Translations and losses of sweeps are those of plain generation and whole passes, and batches change none."""
+
+import numpy
+import pytest
+import torch
+from headroom.core.heads import parse_profile
+from headroom.core.interventions import Intervention
+from headroom.data.parallel import ParallelText
+from headroom.engines import translation_scores
+from headroom.engines.engine import AGAIN
+from headroom.engines.hub.seq2seq import judging
+from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier, group_batches
+from headroom.settings.answers import DecodingSettings
+from known_replacements import drawn_replacements
+from translators import SOURCES, TARGETS, load_translator, write_translator
+
+PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
+FAMILIES = ["marian", "nllb", "t5"]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def translator(request, tmp_path_factory):
+    place = tmp_path_factory.mktemp("sweeps") / request.param
+    return load_translator(write_translator(place, request.param))
+
+
+def sentences(*, at_once=3):
+    short = DecodingSettings(length_factor=0, length_offset=6, sentences_at_once=at_once)
+    pairs = ParallelText([*SOURCES, *SOURCES[:2]], [*TARGETS, *TARGETS[1:3]])
+    return Seq2SeqSet(name="check", pairs=pairs, settings=short, resamples=5)
+
+
+def interventions(model):
+    for profile in PROFILES:
+        removed = parse_profile(profile, model.sites)
+        yield Intervention(removed)
+        yield Intervention(removed, replacement="mean")
+        yield Intervention(removed, replacement="resample")
+        yield Intervention.scaled(dict.fromkeys(removed, -0.5))
+        yield Intervention(removed, repair="refit")
+
+
+def plainly(model, judged, one, replacements):
+    """Return translations and losses without any reuse."""
+    with model.gates.applied(one, replacements), torch.inference_mode():
+        pieces = model.translate_pieces(judged.batches(model), judged.settings)
+        nats = numpy.zeros(len(pieces))
+        for batch in judged.batches(model):
+            nats[batch.positions] = model.losses(batch)[0]
+    return pieces, nats
+
+
+@pytest.mark.parametrize("rows", [256, 2])
+def test_sweeps_give_the_answers_of_plain_generation(translator, rows, monkeypatch):
+    monkeypatch.setattr(judging, "ROWS", rows)
+    judged, replacements = sentences(), drawn_replacements(translator.live_sites)
+    full = judged.judge(translator)
+    changed = 0
+    for one in list(interventions(translator))[:: 1 if rows > 2 else 4]:
+        pieces, nats = plainly(translator, judged, one, replacements)
+        found = judged.judge_under(translator, one, full, replacements)
+        assert found.answers == pieces, one
+        numpy.testing.assert_allclose(found.sample.statistics["loss"][:, 0], nats, rtol=1e-5)
+        changed += found.answers != full.answers
+    assert changed
+
+
+def test_sentences_generated_again_are_counted_and_differences_found(translator, monkeypatch):
+    monkeypatch.setattr(translation_scores, "EVERY", 1)
+    judged, one = sentences(), Intervention(parse_profile("E1:1 A1:2", translator.sites))
+    full = judged.judge(translator)
+    found = judged.judge_under(translator, one, full, None)
+    assert found.sample.statistics[AGAIN].tolist() == [[1.0, 0.0]] * 6
+    monkeypatch.setattr(Verifier, "find_changed", lambda *_: [])  # a shortcut that sees no change
+    blind = judged.judge_under(translator, one, full, None)
+    wrong = [float(row != other) for row, other in zip(found.answers, full.answers)]
+    assert blind.sample.statistics[AGAIN][:, 1].tolist() == wrong
+    assert any(wrong)
+
+
+def test_scores_do_not_depend_on_batches(translator):
+    one = Intervention(parse_profile("D1:2", translator.sites))
+    scores = []
+    for at_once in (1, 4, 6):
+        judged = sentences(at_once=at_once)
+        full = judged.judge(translator)
+        found = judged.judge_under(translator, one, full, None)
+        scores.append([*full.scores.values(), *found.scores.values()])
+    numpy.testing.assert_allclose(scores[1:], scores[:-1], rtol=1e-6)
+
+
+def test_one_set_serves_models_whose_weights_change(tmp_path):
+    translator, other = (load_translator(write_translator(tmp_path / str(seed), "bart", seed=seed)) for seed in (1, 2))
+    judged, one = sentences(), Intervention(parse_profile("E2:1", translator.sites))
+    first = judged.judge_under(translator, one, judged.judge(translator), None)
+    second = judged.judge_under(other, one, judged.judge(other), None)
+    assert first.answers != second.answers
+    translator.remove(one.removed)
+    sliced = judged.judge(translator)
+    assert sliced.answers == first.answers
+    assert sliced.scores == pytest.approx(first.scores, rel=1e-5)
+
+
+def test_final_scores_search_with_a_beam(translator):
+    judged = sentences()
+    outcome, search, signature = judged.judge_finally(translator)
+    assert search == "beam5"
+    assert signature("loss").endswith("beam:5|lenpen:1.0")
+    assert outcome.answers == translator.translate_pieces(judged.batches(translator), judged.settings, beam=5)
+
+
+def test_groups_hold_all_batches_in_order(translator, monkeypatch):
+    monkeypatch.setattr(judging, "ROWS", 3)
+    batches = translator.batches(SOURCES, sentences=2) + translator.batches(SOURCES, sentences=1)
+    sizes = [[len(batch.positions) for batch in group] for group in group_batches(batches)]
+    assert sizes == [[2], [2, 1], [1, 1, 1]]

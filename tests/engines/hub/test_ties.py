@@ -1,0 +1,85 @@
+"""Output matrices that are the embeddings or are not, whatever the configuration says: loading and saving keep that."""
+
+import json
+from itertools import pairwise
+from string import ascii_lowercase
+
+import pytest
+import torch
+import transformers
+from headroom.core.heads import parse_profile
+from headroom.engines.hub.causal.model import CausalModel
+from headroom.engines.hub.checkpoint import list_tensors
+from safetensors.torch import load_file, save_file
+from small_models import build_small
+from sorting_model import letter_tokenizer, write_language_model
+from translators import SOURCES, TARGETS, load_translator, write_translator
+
+
+def give_matrix(directory, embedding, **configured):
+    """Give a model an output matrix of its own; return it and the embedding."""
+    path, config = directory / "model.safetensors", directory / "config.json"
+    state = load_file(path)
+    state["lm_head.weight"] = torch.randn(state[embedding].shape, generator=torch.Generator().manual_seed(0))
+    save_file(state, path, metadata={"format": "pt"})
+    config.write_text(json.dumps(json.loads(config.read_text()) | configured))
+    return state["lm_head.weight"], state[embedding]
+
+
+def matrices(model):
+    return model.model.get_output_embeddings().weight, model.model.get_input_embeddings().weight
+
+
+@pytest.mark.parametrize(
+    ("family", "embedding", "configured"),
+    [
+        ("t5", "shared.weight", {"tie_word_embeddings": True}),
+        ("t5", "shared.weight", {"tie_word_embeddings": False}),
+        ("marian", "model.shared.weight", {"tie_word_embeddings": True}),
+    ],
+)
+def test_an_output_matrix_of_its_own_is_kept(family, embedding, configured, tmp_path):
+    """Also that of a T5 whose logits are scaled if its configuration says that it is tied."""
+    write_translator(tmp_path / "released", family)
+    output, given = give_matrix(tmp_path / "released", embedding, **configured)
+    plain = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "released").eval()
+    pieces = torch.tensor([[5, 9, 7, 2]])
+    with torch.no_grad():
+        expected = plain(input_ids=pieces, decoder_input_ids=pieces).logits
+    for place, following in pairwise(["released", "saved", "again"]):
+        model = load_translator(tmp_path / place)
+        assert torch.equal(matrices(model)[0], output)
+        assert torch.equal(matrices(model)[1], given)
+        found = model.model(input_ids=pieces, decoder_input_ids=pieces).logits
+        torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+        model.save(tmp_path / following)
+
+
+@pytest.mark.parametrize("family", ["t5", "marian"])
+def test_a_tied_translator_stays_one_matrix(family, tmp_path):
+    model = load_translator(write_translator(tmp_path / "released", family))
+    model.remove(parse_profile("E1:1 D2:3", model.sites))
+    model.save(tmp_path / "saved")
+    again = load_translator(tmp_path / "saved")
+    for one in (model, again):
+        output, embedding = matrices(one)
+        assert output is embedding
+    assert len([*again.model.parameters()]) == len([*model.model.parameters()])
+    assert {*load_file(tmp_path / "saved/model.safetensors")} == {*list_tensors(model.model)[0]}
+    (batch,) = model.batches(SOURCES, TARGETS, sentences=4)
+    assert torch.equal(again.logits(batch), model.logits(batch))
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_decoder_is_tied_as_its_weights_are(tied, tmp_path):
+    """Of a GPT-2, whose configuration says that it is tied."""
+    write_language_model(tmp_path / "first", build_small("gpt2"), letter_tokenizer(ascii_lowercase))
+    (tmp_path / "first/headroom.json").unlink()  # as released
+    if not tied:
+        output, _ = give_matrix(tmp_path / "first", "transformer.wte.weight")
+    model = CausalModel.load(tmp_path / "first", "cpu")
+    model.remove(parse_profile("D1:1 D1:2", model.sites))
+    model.save(tmp_path / "saved")
+    for one in (model, CausalModel.load(tmp_path / "saved", "cpu")):
+        assert (matrices(one)[0] is matrices(one)[1]) == tied
+        assert tied or torch.equal(matrices(one)[0], output)

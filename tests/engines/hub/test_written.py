@@ -1,0 +1,88 @@
+"""Models written by this project: the type of their weights, their card, and loading whatever they are."""
+
+import re
+
+import headroom
+import pytest
+import torch
+import transformers
+from headroom.core.heads import parse_profile
+from headroom.engines.hub.causal.engine import CausalEngine
+from headroom.engines.hub.causal.model import CausalModel
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.settings.answers import WindowSettings
+from toy_decoder import write_decoder
+from toy_encoder import write_encoder
+from translators import write_translator
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory):
+    return write_decoder(tmp_path_factory.mktemp("models") / "decoder")
+
+
+def logits(model):
+    return model.logits(model.sentence_batches(["the old dog sees a cat", "a child"], 2)[0])
+
+
+class TestType:
+    def test_is_kept_by_saving_and_loading(self, decoder, tmp_path):
+        half = CausalModel.load(decoder, "cpu", dtype="bfloat16")
+        half.remove(parse_profile("D1:2 D2:4 D2:5 D2:6", half.sites))
+        half.save(tmp_path / "half")
+        again = CausalModel.load(tmp_path / "half", "cpu")
+        assert {weight.dtype for weight in again.model.parameters()} == {torch.bfloat16}
+        assert again.removed == half.removed
+        assert torch.equal(logits(again), logits(half))
+        wide = CausalModel.load(tmp_path / "half", "cpu", dtype="float32")
+        assert {weight.dtype for weight in wide.model.parameters()} == {torch.float32}
+
+    def test_is_in_the_signature_of_what_is_measured(self, decoder, tmp_path):
+        (tmp_path / "test.jsonl").write_text('"the old dog sees a small cat"\n"a child hears the dog today"\n')
+        for dtype in ("float32", "float16"):
+            CausalModel.load(decoder, "cpu", dtype=dtype).save(tmp_path / dtype)
+            engine = CausalEngine(
+                corpus=tmp_path, tokenizer_of=tmp_path / dtype, device="cpu", windows=WindowSettings(length=8)
+            )
+            assert engine.load(str(tmp_path / dtype)).model.dtype == getattr(torch, dtype)
+            assert f",{dtype}|" in engine.judged_set("test").signature("loss") + "|"
+
+
+class TestCard:
+    def test_says_which_heads_are_gone_and_its_lines_load_the_model(self, decoder, tmp_path):
+        model = CausalModel.load(decoder, "cpu")
+        model.remove(parse_profile("D1:2 D2:5", model.sites))
+        model.save(tmp_path / "smaller")
+        card = (tmp_path / "smaller/README.md").read_text()
+        assert "without 2 of its 12 attention heads: D1:2 D2:5" in card
+        (lines,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+        found = {}
+        exec(lines.replace("directory of this file", str(tmp_path / "smaller")), found)
+        assert type(found["model"]) is transformers.LlamaForCausalLM
+        with pytest.raises(Exception, match=r"size mismatch|mismatched|ignore_mismatched_sizes"):
+            transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "smaller")
+
+    def test_of_a_whole_model_says_that_the_library_loads_it(self, decoder, tmp_path):
+        model = CausalModel.load(decoder, "cpu")
+        model.save(tmp_path / "whole")
+        assert "Plain transformers loads it" in (tmp_path / "whole/README.md").read_text()
+        plain = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "whole")
+        for name, weight in model.model.named_parameters():
+            assert torch.equal(plain.get_parameter(name), weight)
+
+
+def test_any_model_is_loaded_by_its_configuration(decoder, tmp_path):
+    places = {
+        ClassificationModel: write_encoder(tmp_path / "encoder"),
+        Seq2SeqModel: write_translator(tmp_path / "translator", "bart"),
+        CausalModel: decoder,
+    }
+    for own, place in places.items():
+        loaded = headroom.load(place, "cpu")
+        assert type(loaded) is own
+        loaded.remove(frozenset(loaded.sites[0].head_names()[:1]))
+        loaded.save(tmp_path / own.__name__)
+        again = headroom.load(tmp_path / own.__name__, "cpu")
+        assert type(again) is own
+        assert again.removed == loaded.removed

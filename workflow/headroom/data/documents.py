@@ -1,0 +1,222 @@
+"""Plain text, divided into documents, in the common form of all corpora; and pairs of good and bad sentences.
+
+A corpus is a directory with `<set>.jsonl` for train (which may be empty), choose, check, test and the far-domain sets:
+a document a line, as a JSON string, since documents have several lines. `corpus.json` is written last: a corpus
+without it is incomplete. `pairs.tsv` is beside them if the study has pairs.
+"""
+
+import json
+import logging
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
+from headroom.data.corpora import CorpusSets, Request, Text, write_sets
+from headroom.data.labelled import split_rows
+from headroom.settings.documents import Documents
+
+PAIRS = "pairs.tsv"
+COLUMNS = ("group", "good", "bad")
+"""The columns of pairs."""
+
+_TITLE = re.compile(r"\s*= [^=].* =\s*")
+"""A title of WikiText; it stands between empty lines."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class DocumentText(Text):
+    """Documents, in the order of their source."""
+
+    documents: list[str]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The documents."""
+        return self.documents
+
+    def every_second(self, start: int) -> "DocumentText":
+        """Return the documents number start, start + 2, ... (counted from 0)."""
+        return DocumentText(self.documents[start::2])
+
+    def files(self, name: str) -> dict[str, list[str]]:
+        """Return the lines of the file of a set of this name."""
+        return {f"{name}.jsonl": [json.dumps(document, ensure_ascii=False) for document in self.documents]}
+
+
+@dataclass(frozen=True)
+class DocumentSets(CorpusSets[DocumentText]):
+    """Documents from a provider."""
+
+    def write(self, directory: Path, settings: Any, request: Request) -> int:
+        """Write the pairs of a request, checked, and then the corpus; return the number of its documents."""
+        pairs = [list(COLUMNS), *read_pairs(request.pairs)] if request.pairs else []
+        (directory / PAIRS).unlink(missing_ok=True)
+        count = super().write(directory, settings, request)
+        if pairs:
+            write_lines(directory / PAIRS, ["\t".join(row) for row in pairs])
+        return count
+
+    def _write(self, directory: Path, sets: Mapping[str, DocumentText], **about: Any) -> None:
+        counts = {
+            "documents": {name: len(text) for name, text in sets.items()},
+            "bytes": {name: sum(len(one.encode()) for one in text.documents) for name, text in sets.items()},
+            "overlap": warn_of_shared(sets),
+        }
+        write_sets(directory, sets, about={}, counts=counts, **about)
+
+
+def warn_of_shared(sets: Mapping[str, DocumentText]) -> dict[str, int]:
+    """Return, and log as warnings, how many documents two evaluation sets share: those of pairs that share any."""
+    kinds = {name: {*text.documents} for name, text in sets.items() if name != "train"}
+    found = {f"{one}/{other}": len(kinds[one] & kinds[other]) for one, other in combinations(kinds, 2)}
+    for name, count in found.items():
+        if count:
+            _log.warning("%s: %d documents are in both", name, count)
+    return {name: count for name, count in found.items() if count}
+
+
+def read_source(place: Path | str, how: Documents) -> list[str]:
+    """Return the documents of a text file, or of a directory with a document in every file.
+
+    Raises:
+        HeadroomError: If the place is not what `how` says, has no document, or a file is empty or not UTF-8.
+    """
+    place = Path(place)
+    if how != "file":
+        if place.is_dir():
+            raise HeadroomError(f"{place}: a directory; give a text file, or set documents to file")
+        return divide(_lines(place), how, place)
+    if not place.is_dir():
+        raise HeadroomError(f"{place}: not a directory; with documents: file, every file in a directory is a document")
+    files = sorted(path for path in place.iterdir() if path.is_file() and not path.name.startswith("."))
+    if not files:
+        raise HeadroomError(f"{place}: no files; put every document into a file of its own")
+    return [document for path in files for document in divide(_lines(path), how, path)]
+
+
+def divide(lines: Sequence[str], how: Documents | str, name: Path | str) -> list[str]:
+    """Return the documents in the lines of a file, without empty lines at their ends.
+
+    Args:
+        lines: The lines.
+        how: What a document is, as in the settings; or `titles`, an article of WikiText with its title.
+        name: The name of the file, for messages.
+
+    Raises:
+        HeadroomError: If there is none.
+    """
+    bounds = sorted({0, *(place for place in range(len(lines)) if _starts_document(lines, place, how)), len(lines)})
+    documents = ["\n".join(_trimmed(lines[start:end])) for start, end in pairwise(bounds)]
+    found = [document for document in documents if document]
+    if not found:
+        raise HeadroomError(f"{name}: no text; write documents into it, or name another file")
+    return found
+
+
+def divide_sets(documents: Sequence[str], *, valid: float, test: float, seed: int, name: str) -> dict[str, list[str]]:
+    """Return the documents of train, valid and test, drawn at random, each set in the given order.
+
+    Args:
+        documents: All documents.
+        valid: The share for validation, of which there are two documents at least.
+        test: The share for the test, at least one document.
+        seed: The seed.
+        name: Where they come from, for messages.
+
+    Raises:
+        HeadroomError: If there are fewer than three.
+    """
+    count = len(documents)
+    if count < 3:
+        raise HeadroomError(
+            f"{name}: found {count} of at least 3 documents, two to choose and check heads and one for the test; "
+            "give more text, or change `documents`, which says how they are told apart"
+        )
+    places = random.Random(seed).sample(range(count), count)
+    in_valid = min(max(2, round(valid * count)), count - 1)
+    in_test = min(max(1, round(test * count)), count - in_valid)
+    parts = {
+        "train": places[in_valid + in_test :],
+        "valid": places[:in_valid],
+        "test": places[in_valid : in_valid + in_test],
+    }
+    return {part: [documents[place] for place in sorted(own)] for part, own in parts.items()}
+
+
+def read_documents(path: Path | str) -> list[str]:
+    """Return the documents of a set of a corpus, `<set>.jsonl`.
+
+    Raises:
+        HeadroomError: If a line is not a JSON string; names the line.
+    """
+    return list(_decoded(path))
+
+
+def _decoded(path: Path | str) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            document = json.loads(line)
+        except ValueError:
+            document = None
+        if not isinstance(document, str):
+            raise HeadroomError(f"{path}, line {number}: not a JSON string; write the corpus again")
+        yield document
+
+
+def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
+    """Return the group, the good and the bad sentence of every pair of a TSV whose first line names the columns.
+
+    Raises:
+        HeadroomError: If a column is missing, there is no pair, or a line has an empty or twice the same sentence;
+            names the line.
+    """
+    header, *lines = _lines(path) or [""]
+    names = [name.strip() for name in header.split("\t")]
+    if missing := [name for name in COLUMNS if name not in names]:
+        raise HeadroomError(
+            f"{path}, line 1: no column '{missing[0]}' in {', '.join(filter(None, names)) or 'an empty line'}; name "
+            "the columns group, good and bad, with tabs between them"
+        )
+    rows = split_rows(lines, columns=len(names), name=path, first_line=2)
+    if not rows:
+        raise HeadroomError(f"{path}: no pairs; write one a line, below the names of the columns")
+    pairs = []
+    for number, row in enumerate(rows, 2):
+        group, good, bad = (row[names.index(name)].strip() for name in COLUMNS)
+        if not (group and good and bad) or good == bad:
+            what = "an empty field" if good != bad else "the good and the bad sentence are the same"
+            raise HeadroomError(f"{path}, line {number}: {what}; correct the line or remove it")
+        pairs.append((group, good, bad))
+    return pairs
+
+
+def _lines(path: Path | str) -> list[str]:
+    """Return the lines of a text file without a byte order mark and carriage returns at their ends."""
+    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+
+
+def _starts_document(lines: Sequence[str], place: int, how: Documents | str) -> bool:
+    if how == "blank":
+        return not lines[place].strip()
+    if how == "titles":
+        around = [lines[near] for near in (place - 1, place + 1) if 0 <= near < len(lines)]
+        return bool(_TITLE.fullmatch(lines[place])) and not any(line.strip() for line in around)
+    return how == "line"
+
+
+def _trimmed(lines: Sequence[str]) -> Sequence[str]:
+    """Return lines without the empty ones at both ends."""
+    full = [place for place, line in enumerate(lines) if line.strip()]
+    return lines[full[0] : full[-1] + 1] if full else []

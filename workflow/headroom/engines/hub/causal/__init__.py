@@ -1,0 +1,1 @@
+"""Language models: causal models of transformers on plain text."""

@@ -1,0 +1,139 @@
+"""The engine of language models: causal models of transformers, and documents."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from headroom.core.command import add_checkpoints
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.imports import without_collection
+from headroom.data.documents import read_documents
+from headroom.engines.engine import Engine
+from headroom.engines.hub.causal.windows import Windows, cut_documents
+from headroom.settings.answers import WindowSettings
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.hub.causal.judging import WindowSet
+    from headroom.engines.hub.causal.model import CausalModel, WindowBatch
+    from headroom.engines.workload import Workload
+
+
+class CausalEngine(Engine["CausalModel", Windows]):
+    """Language models on windows of documents."""
+
+    loss = "piece-sum"  # summed over the predicted pieces of a window
+    training_text = "train.jsonl"
+
+    @staticmethod
+    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+        """Add the flags that name a language model, or several checkpoints, the corpus, its windows and the device."""
+        add_checkpoints(parser, "directory of a language model in the Hub's format (epoch<e>/)", several=several)
+        parser.add_argument("--corpus", required=True, help="directory with <set>.jsonl: a document a line")
+        add_settings(parser, windows=WindowSettings)
+
+    @staticmethod
+    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG004
+        """Add resampling."""
+        add_settings(parser, sampling=SamplingSettings)
+
+    def __init__(
+        self,
+        *,
+        corpus: Path | str,
+        tokenizer_of: Path | str,
+        device: str = "auto",
+        windows: WindowSettings | None = None,
+        sampling: SamplingSettings | None = None,
+    ) -> None:
+        """Name the data and how it is read.
+
+        Args:
+            corpus: Directory with `<set>.jsonl`: a document a line.
+            tokenizer_of: The directory of the model, whose tokenizer cuts documents into windows.
+            device: `auto`, `cpu` or `cuda`.
+            windows: Lengths of windows; None for the defaults, as of `sampling`.
+            sampling: Number of resamples.
+        """
+        self.corpus = Path(corpus)
+        self.device = device
+        self.windows = windows or WindowSettings()
+        self.sampling = sampling or SamplingSettings()
+        self._tokenizer_of = tokenizer_of
+        self._tokenizer: Any = None
+        self._dtype = ""
+
+    @classmethod
+    def from_flags(cls, given: argparse.Namespace) -> Self:
+        """Return the engine of a parsed command line."""
+        return cls(
+            corpus=given.corpus,
+            tokenizer_of=given.checkpoints[0] if "checkpoints" in given else given.checkpoint,
+            device=given.device,
+            windows=settings_from(given, "windows", WindowSettings),
+            sampling=settings_from(given, "sampling", SamplingSettings),
+        )
+
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> CausalModel:
+        """Load a language model; with `maps` one that computes attention step by step."""
+        with without_collection():
+            from headroom.engines.hub.causal.model import CausalModel
+        return CausalModel.load(checkpoint, self.device, "eager" if maps else "sdpa", fresh=fresh)
+
+    def examples(self, name: str, limit: int | None = None) -> Windows:
+        """Read a set's windows."""
+        if self._tokenizer is None:
+            from headroom.engines.hub.checkpoint import read_descriptor, read_tokenizer
+
+            self._tokenizer = read_tokenizer(self._tokenizer_of)
+            written = read_descriptor(self._tokenizer_of)
+            self._dtype = written.dtype if written else "float32"
+        documents = read_documents(self.corpus / f"{name}.jsonl")
+        settings = self.windows.model_dump(include={"length", "stride", "per_set"})
+        return cut_documents(self._tokenizer, documents, **settings, limit=limit)
+
+    def sentences(self, examples: Windows) -> Sequence[str]:
+        """Return the text of each window."""
+        return examples.texts
+
+    def batches(self, model: CausalModel, examples: Windows, size: int) -> list[WindowBatch]:
+        """Return windows in batches of similar length."""
+        return model.batches(examples, size=size)
+
+    def judged_set(self, name: str, limit: int | None = None) -> WindowSet:
+        """Read a set's windows."""
+        with without_collection():
+            from headroom.engines.hub.causal.judging import WindowSet
+        return WindowSet(
+            name=name,
+            windows=self.examples(name, limit),
+            windows_at_once=self.windows.windows_at_once,
+            resamples=self.sampling.resamples,
+            about=self._describe(),
+        )
+
+    def frequencies(self, model: CausalModel) -> Tensor | None:
+        """Return the frequency of each piece, (V,), in the training text, or in the set `choose` if there is none."""
+        training = self.corpus / self.training_text
+        has_text = training.is_file() and training.stat().st_size > 0
+        return model.frequencies(training if has_text else self.corpus / "choose.jsonl")
+
+    def workload(self, model: CausalModel, examples: Windows, size: int) -> Workload[CausalModel]:
+        """Return a batch of the set's middle lengths, to be timed."""
+        from headroom.engines.hub.causal.timing import workload
+
+        return workload(model, examples, size)
+
+    def _describe(self) -> str:
+        """Return what a signature says of the text and the numbers: tokenizer, windows, type of the weights."""
+        tokenizer, settings = f"{type(self._tokenizer).__name__},{len(self._tokenizer)} pieces", self.windows
+        chosen = f",{settings.per_set} of a set" if settings.per_set else ""
+        return f"{tokenizer},windows of {settings.length} by {settings.stride}{chosen},{self._dtype}"
+
+
+ENGINE = CausalEngine

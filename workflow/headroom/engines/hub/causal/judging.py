@@ -1,0 +1,116 @@
+"""Evaluation sets of language models: predicted pieces, losses, metrics."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+import torch
+from torch import Tensor
+
+from headroom.core.interventions import Intervention
+from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.table import signature
+from headroom.engines.engine import EvaluationSet, Outcome
+from headroom.engines.gates import Replacements
+from headroom.engines.hub.causal.model import CausalModel, WindowBatch, sum_nats
+from headroom.engines.hub.causal.windows import Windows
+from headroom.engines.hub.plain_states import PlainStates
+
+METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
+"""Metrics in the order of all tables: next pieces predicted (%), nats per piece, bits per byte."""
+
+_UNITS = {
+    "next": "percent of next pieces",
+    "loss": "nats per piece",
+    "bits": "bits per byte",
+}
+
+
+class WindowSet(EvaluationSet[CausalModel, WindowBatch, list[int]]):
+    """Windows of documents."""
+
+    metrics = tuple(METRICS)
+
+    def __init__(self, *, name: str, windows: Windows, windows_at_once: int, resamples: int, about: str) -> None:
+        """Store windows, the size of batches, the number of resamples, and what a signature says of the text."""
+        self.name = name
+        self.windows = windows
+        self.weights = resampling_weights(draw_resamples(len(windows), resamples))
+        self._windows_at_once = windows_at_once
+        self._about = about
+        self._states: PlainStates[WindowBatch] | None = None
+
+    def make_batches(self, model: CausalModel) -> list[WindowBatch]:
+        """Make the batches for another model."""
+        self._states = None
+        return model.batches(self.windows, size=self._windows_at_once)
+
+    def chance(self, metric: str) -> float:
+        """Return the share of the most frequent piece among those to be predicted; 0 for losses."""
+        if metric != "next":
+            return 0.0
+        pieces = [piece for window in self.windows.windows for piece in window.pieces[window.first :]]
+        return 100.0 * int(numpy.bincount(pieces).max()) / len(pieces)
+
+    def judge(self, model: CausalModel) -> Outcome[list[int]]:
+        """Predict the set and compute all metrics and their resamples."""
+        batches = self.batches(model)
+        return self._judged(batches, lambda number: model.logits(batches[number]))
+
+    def judge_finally(self, model: CausalModel) -> tuple[Outcome[list[int]], str, Callable[[str], str]]:
+        """Predict every piece by the likeliest one."""
+        return self.judge(model), "argmax", self.signature
+
+    def judge_under(
+        self,
+        model: CausalModel,
+        intervention: Intervention,
+        full: Outcome[list[int]],  # noqa: ARG002
+        replacements: Replacements | None,
+    ) -> Outcome[list[int]]:
+        """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
+        states = self._plain_states(model)
+        with model.gates.applied(intervention, replacements):
+            return self._judged(self.batches(model), states.logits)
+
+    @torch.inference_mode()
+    def _plain_states(self, model: CausalModel) -> PlainStates[WindowBatch]:
+        batches = self.batches(model)
+        if self._states is None or not self._states.belong_to(model):
+            self._states = PlainStates(model, batches)
+        return self._states
+
+    @torch.inference_mode()
+    def _judged(self, batches: Sequence[WindowBatch], logits: Callable[[int], Tensor]) -> Outcome[list[int]]:
+        """Return the outcome of logits by the number of a batch."""
+        answers: list[list[int]] = [[] for _ in self.windows.windows]
+        right, nats, pieces = (numpy.zeros(len(answers)) for _ in range(3))
+        for number, batch in enumerate(batches):
+            found = logits(number)  # (B, T, V)
+            predicted = found[:, :-1].argmax(-1)  # (B, T - 1)
+            counted = batch.predicted[:, 1:]
+            right[batch.positions] = ((predicted == batch.pieces[:, 1:]) & counted).sum(1).cpu().numpy()
+            nats[batch.positions] = sum_nats(found, batch).double().cpu().numpy()
+            pieces[batch.positions] = counted.sum(1).cpu().numpy()
+            for row, place in enumerate(batch.positions):
+                answers[place] = predicted[row, counted[row]].tolist()
+        sizes = numpy.array([window.size for window in self.windows.windows], dtype=numpy.float64)
+        sample = Sample(
+            {
+                "next": numpy.stack([right, pieces], axis=1),
+                "loss": numpy.stack([nats, pieces], axis=1),
+                "bits": numpy.stack([nats / math.log(2), sizes], axis=1),
+            },
+            METRICS,
+        )
+        return self.outcome(answers, sample)
+
+    def signature(self, metric: str) -> str:
+        """Return the signature of a number measured on this set."""
+        return signature(
+            unit=_UNITS[metric],
+            text=self._about,
+            set=self.name,
+            examples=len(self.windows),
+            resamples=len(self.weights),
+        )

@@ -1,0 +1,124 @@
+"""A causal model of transformers with its tokenizer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
+import torch
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.data.documents import read_documents
+from headroom.engines.batch import Batch
+from headroom.engines.hub.causal.windows import Window, Windows
+from headroom.engines.hub.model import HubModel
+from headroom.engines.hub.sites import count_pieces
+from headroom.engines.hub.verification import Trial
+from headroom.engines.maps import Positions
+
+_TRACED = 16
+"""Positions on which passes are traced."""
+
+
+@dataclass(frozen=True)
+class WindowBatch(Batch):
+    """Windows of text, padded on the right.
+
+    Attributes:
+        inputs: The inputs of the forward pass, `input_ids` and `attention_mask`: (B, T) each.
+        predicted: Which pieces are predicted from those before them, (B, T).
+    """
+
+    inputs: dict[str, Tensor]
+    predicted: Tensor
+
+    @property
+    def pieces(self) -> Tensor:
+        """The indices of the pieces, (B, T)."""
+        return self.inputs["input_ids"]
+
+
+class CausalModel(HubModel[WindowBatch]):
+    """A language model, which predicts every piece from those before it."""
+
+    task = "AutoModelForCausalLM"
+    reads = "D"
+
+    def batches(self, windows: Windows, *, size: int) -> list[WindowBatch]:
+        """Return windows in batches of similar length and limited size.
+
+        Raises:
+            HeadroomError: If the model reads fewer pieces than a window has.
+        """
+        rows = windows.windows
+        longest = max(len(row.pieces) for row in rows)
+        if longest > self.longest:
+            raise HeadroomError(f"windows.length: {longest} exceeds the {self.longest} pieces of the model; give less")
+        order = sorted(range(len(rows)), key=lambda place: (len(rows[place].pieces), place))
+        chunks = (order[start : start + size] for start in range(0, len(order), size))
+        return [self._batch(chunk, [rows[place] for place in chunk]) for chunk in chunks]
+
+    def trial(self) -> Trial:
+        """Return two short texts of different lengths, and the same with padding on the left as a prompt."""
+        texts = ["one two three four", "five"]
+        inputs = self.sentence_batches(texts, 2)[0].inputs
+        prompt: Any = self.tokenizer(texts, padding=True, padding_side="left", return_tensors="pt")
+        names = ("input_ids", "attention_mask")
+        return Trial(inputs, {name: prompt[name].to(self.device) for name in names})
+
+    def logits(self, batch: WindowBatch) -> Tensor:
+        """Return the logits, (B, T, V), in float32 or better."""
+        logits: Tensor = self.model(**batch.inputs, use_cache=False)[0]
+        return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+    def losses(self, batch: WindowBatch) -> tuple[Tensor, Tensor]:
+        """Return the summed negative log-likelihood of the predicted pieces (B,) in nats, and their number (B,)."""
+        return sum_nats(self.logits(batch), batch), batch.predicted.sum(1)
+
+    def real(self, batch: WindowBatch) -> Positions:
+        """Return which positions are not padding."""
+        mask = batch.inputs["attention_mask"].bool()
+        return {"D": (mask, mask)}
+
+    def ordinary(self, batch: WindowBatch) -> Positions:
+        """Return which positions are neither padding nor pieces with a special meaning."""
+        ordinary = self.is_ordinary(batch.pieces) & batch.inputs["attention_mask"].bool()
+        return {"D": (ordinary, ordinary)}
+
+    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
+        """Return sentences in batches, of which all pieces are predicted; what is too long is truncated."""
+        pieces: Any = self.encode(sentences)["input_ids"]
+        rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(pieces, sentences)]
+        return self.batches(Windows(rows), size=size)
+
+    def shorten(self, batch: WindowBatch) -> WindowBatch:
+        """Return the first positions of a batch."""
+        inputs = {name: tensor[:, :_TRACED] for name, tensor in batch.inputs.items()}
+        return replace(batch, inputs=inputs, predicted=batch.predicted[:, :_TRACED])
+
+    def frequencies(self, text: Path) -> Tensor | None:
+        """Return the frequency of each piece in documents, (V,); None without text."""
+        if not text.is_file():
+            return None
+        counts = torch.zeros(count_pieces(self.model), dtype=torch.long)
+        encoded: Any = self.tokenizer(read_documents(text), add_special_tokens=False)
+        for pieces in encoded["input_ids"]:
+            counts += torch.bincount(torch.tensor(pieces, dtype=torch.long), minlength=len(counts))
+        return counts
+
+    def _batch(self, positions: list[int], rows: Sequence[Window]) -> WindowBatch:
+        pieces = [row.pieces for row in rows]
+        inputs = self.pad({"input_ids": pieces, "attention_mask": [[1] * len(row) for row in pieces]})
+        places = torch.arange(inputs["input_ids"].shape[1], device=self.device)
+        first = torch.tensor([row.first for row in rows], device=self.device)
+        predicted = (places >= first[:, None]) & inputs["attention_mask"].bool()
+        return WindowBatch(positions, inputs, predicted)
+
+
+def sum_nats(logits: Tensor, batch: WindowBatch) -> Tensor:
+    """Return the summed negative log-likelihood of the predicted pieces of each window, (B,)."""
+    nats = nn.functional.cross_entropy(logits[:, :-1].transpose(1, 2), batch.pieces[:, 1:], reduction="none")
+    return (nats * batch.predicted[:, 1:]).sum(1)

@@ -1,0 +1,199 @@
+"""What all models of transformers have in common: their directory, tokenizer, sites and gates, and a check at load."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.engines.batch import Given
+from headroom.engines.gates import Gates
+from headroom.engines.head_model import HeadModel, seed_torch
+from headroom.engines.hub.card import write_card
+from headroom.engines.hub.checkpoint import (
+    Descriptor,
+    assign_tensors,
+    build_model,
+    list_tensors,
+    load_tensors,
+    load_whole,
+    read_descriptor,
+    read_removed,
+    read_tokenizer,
+    save_model,
+)
+from headroom.engines.hub.sites import attention_maps, check_tokenizer, find_sites, longest_input
+from headroom.engines.hub.verification import Trial, check_interventions, check_maps
+from headroom.engines.maps import MapObserver, Spans
+from headroom.engines.removal import remove_heads
+from headroom.engines.sites import AttentionSite, pick_device, site_names
+from headroom.settings.models import Dtype
+
+_SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
+"""Special pieces, except the one for unknown words."""
+
+
+class HubModel(HeadModel[Given]):
+    """A model of transformers, its sites and gates, and its tokenizer.
+
+    Attributes:
+        task: The name of the class of transformers that builds it from a configuration.
+        longest: The maximum input length in pieces, special pieces included.
+        kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
+    """
+
+    task: ClassVar[str]
+    model: PreTrainedModel
+    kept_whole: str = ""
+
+    def __init__(
+        self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.longest = min(int(tokenizer.model_max_length), longest_input(model))
+        special = (getattr(tokenizer, name, None) for name in _SPECIAL)
+        self._special = torch.tensor(sorted({number for number in special if number is not None}))
+        self.live_sites = sites
+        self.gates = Gates(sites=self.live_sites, batch_first=True)
+
+    @classmethod
+    def load(
+        cls,
+        directory: Path | str,
+        device: str = "auto",
+        attention: str = "sdpa",
+        *,
+        fresh: int | None = None,
+        dtype: Dtype | None = None,
+        file: str | None = None,
+    ) -> Self:
+        """Load a model, whole or sliced, in eval mode.
+
+        Args:
+            directory: A directory in the Hub's format: `config.json`, weights and a tokenizer, and `headroom.json` if
+                it was written by `save`.
+            device: `auto`, `cpu` or `cuda`.
+            attention: `sdpa` or `eager`; a model without `sdpa` uses `eager`.
+            fresh: A seed of untrained weights, instead of the directory's; None for the directory's.
+            dtype: The type of the weights in memory: float32, bfloat16 or float16; None for that of a model that was
+                written by `save`, float32 of others.
+            file: A GGUF file of the directory with configuration, weights and tokenizer.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, the files do not belong together, or gates do not act on
+                the model as they should.
+        """
+        place = pick_device(device)
+        written = read_descriptor(directory)
+        kind = dtype or (written.dtype if written else "float32")
+        model, sites = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
+        tokenizer = read_tokenizer(directory, file=file)
+        check_tokenizer(tokenizer, model, directory)
+        model.eval().requires_grad_(False).to(place)
+        loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
+        if any(live.kept for live in sites):
+            loaded.check(maps=attention == "eager", reload=written is None)
+        return loaded
+
+    @classmethod
+    def read_model(
+        cls, directory: Path | str, attention: str, *, fresh: int | None, dtype: str, file: str | None
+    ) -> tuple[PreTrainedModel, list[AttentionSite]]:
+        """Return the model of a directory, whole or sliced, and its sites; arguments and errors as those of `load`."""
+        written = read_descriptor(directory)
+        if fresh is None and written is None:
+            model = load_whole(directory, cls.task, attention, dtype=dtype, file=file)
+            return model, find_sites(model)
+        with seed_torch(fresh):
+            model = build_model(directory, cls.task, attention, dtype=dtype)
+        sites = find_sites(model)
+        remove_heads(sites, read_removed(directory, site_names(sites)))
+        if fresh is None and written is not None:
+            load_tensors(model, directory, written.tied)
+        return model, sites
+
+    def check(self, *, maps: bool = False, reload: bool = True) -> None:
+        """Check gates, removal, with `reload` also of a model loaded again, and with `maps` attention weights."""
+        trial = self.trial()
+        self.kept_whole = check_interventions(self.model, trial, self._reload if reload else None)
+        if maps:
+            check_maps(self.model, trial)
+
+    def _reload(self, sliced: PreTrainedModel, removed: frozenset[Head]) -> PreTrainedModel:
+        """Return another model with the tensors of a sliced one, as `load` makes it of what `save` writes."""
+        config = copy.deepcopy(self.model.config)
+        again: PreTrainedModel = getattr(transformers, self.task).from_config(config, dtype=sliced.dtype)
+        remove_heads(find_sites(again), removed)
+        if sliced.can_generate():
+            again.generation_config = sliced.generation_config
+        state, tied = list_tensors(sliced)
+        assign_tensors(again, state, tied, type(sliced).__name__)
+        return again.eval().to(self.device)
+
+    @abstractmethod
+    def trial(self) -> Trial:
+        """Return a small batch with padding on which the model is checked."""
+
+    def remove(self, removed: frozenset[Head]) -> None:
+        """Slice heads out, in place; raise HeadroomError if that is not the same as masking them."""
+        if removed and self.kept_whole:
+            raise HeadroomError(
+                f"{type(self.model).__name__}: its heads can only be masked, {self.kept_whole}; "
+                "set released.removable: false, which leaves out removal and timing"
+            )
+        super().remove(removed)
+
+    def save(self, path: Path | str) -> None:
+        """Write the model as a directory, with a descriptor of the removed heads, for `load`, and a model card."""
+        said = Descriptor(removed=self.removed, dtype=cast(Dtype, str(self.model.dtype).removeprefix("torch.")))
+        heads = sum(site.heads for site in self.sites)
+        card = write_card(type(self.model).__name__, said, heads=heads, kept_whole=self.kept_whole)
+        save_model(path, model=self.model, tokenizer=self.tokenizer, descriptor=said, card=card)
+
+    def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
+        """Return all weights."""
+        return list(self.model.parameters())
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block; the model is loaded with `eager`."""
+        return attention_maps(self.live_sites, observer)
+
+    def is_ordinary(self, pieces: Tensor) -> Tensor:
+        """Return which pieces have no special meaning, in the shape of `pieces`."""
+        return ~torch.isin(pieces, self._special.to(pieces.device))
+
+    def spans(self, sentences: Sequence[str]) -> list[Spans]:
+        """Return for each sentence the places of its pieces."""
+        encoded: Any = self.encode(sentences)
+        special = self._special.tolist()
+        return [
+            [span for piece, span in zip(pieces, spans, strict=True) if piece not in special]
+            for pieces, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        ]
+
+    def encode(self, first: Sequence[str], second: Sequence[str] | None = None) -> Mapping[str, Any]:
+        """Return the pieces of texts with their places; what is too long for the model is truncated."""
+        encoded: Mapping[str, Any] = self.tokenizer(
+            list(first),
+            None if second is None else list(second),
+            truncation=True,
+            max_length=self.longest,
+            return_offsets_mapping=True,
+        )
+        return encoded
+
+    def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
+        """Return rows of pieces and their masks as tensors (B, T) on the model's device, padded on the right."""
+        padded = self.tokenizer.pad(rows, return_tensors="pt", padding_side="right")
+        return {name: tensor.to(self.device) for name, tensor in padded.items()}

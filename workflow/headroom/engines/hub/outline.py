@@ -1,0 +1,155 @@
+"""What a model is before its weights are read: its task, its heads, its size, from its configuration and tokenizer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
+import torch
+import transformers
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.hub.checkpoint import find_weights, read_configuration, read_tokenizer
+from headroom.engines.hub.families import find_family
+from headroom.engines.hub.seq2seq.text import set_languages
+from headroom.engines.hub.sites import (
+    CONFIGURATION,
+    check_tokenizer,
+    count_pieces,
+    find_sites,
+    first_line,
+    longest_input,
+)
+from headroom.engines.hub.sources import locate
+from headroom.settings.models import HubModelSettings
+
+CLASSES = {
+    "classification": "AutoModelForSequenceClassification",
+    "translation": "AutoModelForSeq2SeqLM",
+    "language": "AutoModelForCausalLM",
+}
+"""By kind of task, the class of transformers that builds a model for it."""
+
+_KINDS = {"classification": "E", "translation": "EAD", "language": "D"}
+"""By kind of task, the kinds of sites of its models."""
+
+_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+_COPIES = 3
+"""Copies of the logits in a pass with gradients: the logits, their logarithms, the gradient."""
+
+_STATES = 16
+"""States of a layer that a pass keeps for gradients, in multiples of the model's width."""
+
+_PROGRAM = 4e8
+"""Bytes of a process with torch and transformers."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What is known of a model without its weights.
+
+    Attributes:
+        name: The name of its class.
+        task: The kind of task that it is for.
+        tokenizer: Its tokenizer.
+        sites: Its attention sites.
+        groups: The number of groups of heads that share keys and values at all sites; that of heads if none are shared.
+        parameters: The number of its parameters.
+        pieces: The number of pieces that it knows.
+        width: The width of its states.
+        longest: The maximum input length in pieces.
+        labels: The labels of a classifier.
+        kept_whole: Why its heads can be masked but not removed; "" if they can, as far as its family is known.
+    """
+
+    name: str
+    task: str
+    tokenizer: PreTrainedTokenizerBase
+    sites: Sequence[Site]
+    groups: int
+    parameters: int
+    pieces: int
+    width: int
+    longest: int
+    labels: Sequence[str]
+    kept_whole: str
+
+    @property
+    def heads(self) -> int:
+        """The number of its heads."""
+        return sum(site.heads for site in self.sites)
+
+    def weight_bytes(self, dtype: str) -> int:
+        """Return the memory of its weights in bytes."""
+        return self.parameters * _BYTES[dtype]
+
+    def needed_bytes(self, dtype: str, pieces: int) -> float:
+        """Return roughly the memory of a process that computes gradients on a batch of so many pieces, in bytes."""
+        logits = 0 if self.task == "classification" else _COPIES * self.pieces
+        states = 4 * pieces * (logits + _STATES * self.width * len(self.sites))
+        return _PROGRAM + self.weight_bytes(dtype) + states
+
+
+def read_outline(settings: HubModelSettings) -> Outline:
+    """Read what a model is; from the Hub only its small files are downloaded.
+
+    Raises:
+        HeadroomError: If a file is missing or damaged, or the model is of no kind of task, or its heads are not found.
+    """
+    place = locate(settings, "released", weights=False)
+    if not settings.name and not settings.gguf:
+        find_weights(place)
+    config = read_configuration(place, None, file=settings.gguf)
+    task = find_task(config, place / (settings.gguf or CONFIGURATION))
+    model = _build_without_weights(config, task, place)
+    tokenizer = read_tokenizer(place, file=settings.gguf)
+    check_tokenizer(tokenizer, model, place)
+    if task == "translation":
+        set_languages(tokenizer, **settings.model_dump(include={"source_code", "target_code", "prefix"}))
+    sites = find_sites(model)
+    if others := {live.site.kind for live in sites} - {*_KINDS[task]}:
+        raise HeadroomError(f"{place}: {type(model).__name__} has a decoder ({', '.join(others)}); give an encoder")
+    labels: Any = config.id2label if task == "classification" else {}
+    embedding: Any = model.get_input_embeddings()
+    return Outline(
+        name=type(model).__name__,
+        task=task,
+        tokenizer=tokenizer,
+        sites=[live.site for live in sites],
+        groups=sum(live.site.heads if live.groups is None else len({*live.groups}) for live in sites),
+        parameters=sum(weight.numel() for weight in model.parameters()),
+        pieces=count_pieces(model),
+        width=int(embedding.embedding_dim),
+        longest=min(int(tokenizer.model_max_length), longest_input(model)),
+        labels=[labels[index] for index in sorted(labels)],
+        kept_whole=find_family(config).kept_whole,
+    )
+
+
+def find_task(config: PreTrainedConfig, path: Path) -> str:
+    """Return the kind of task of a model, by the class that its configuration names."""
+    built = {task: getattr(transformers, name)._model_mapping.get(type(config), None) for task, name in CLASSES.items()}
+    named: Sequence[str] = config.architectures or []
+    found = [task for task, own in built.items() if own is not None and own.__name__ in named]
+    if not named and path.name != CONFIGURATION:  # a GGUF file names no class
+        found = ["translation" if config.is_encoder_decoder else "language"]
+    if not found:
+        raise HeadroomError(
+            f"{path}: {', '.join(named) or 'a model without `architectures`'} is neither a sequence classifier, "
+            "nor an encoder-decoder, nor a causal language model; give one of these (docs/models.md)"
+        )
+    return found[0]
+
+
+def _build_without_weights(config: PreTrainedConfig, task: str, place: Path) -> PreTrainedModel:
+    try:
+        with torch.device("meta"):
+            model: Any = getattr(transformers, CLASSES[task]).from_config(config)
+    except Exception as error:  # configurations are validated in many places
+        raise HeadroomError(f"{place}: cannot build the model ({first_line(error)}); correct its files") from error
+    return model

@@ -1,0 +1,1 @@
+"""Translation by encoder-decoder models of transformers."""

@@ -1,0 +1,69 @@
+"""The three timed workloads of encoder-decoder models of transformers, and their multiply-adds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headroom.data.parallel import ParallelText
+from headroom.engines.hub.seq2seq.batches import PairBatch
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.engines.workload import Workload, count_multiply_adds, middle
+
+PARTS = ("encoder", "decoder", "generation")
+
+
+@dataclass(frozen=True)
+class Seq2SeqWorkload(Workload[Seq2SeqModel]):
+    """One batch of an evaluation set, run through a part of a model."""
+
+    batch: PairBatch
+    parts = PARTS
+
+    @property
+    def steps(self) -> int:
+        """Positions of the decoder: of the references, and steps of generation."""
+        return int(self.batch.taught[0].shape[1])
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Pieces of the longest source, and steps of generation."""
+        return {"source": self.batch.source.shape[1], "steps": self.steps}
+
+    def action(self, model: Seq2SeqModel, part: str) -> Callable[[], object]:
+        """Return the timed function: encoding, teacher-forced decoding, or greedy generation with a cache.
+
+        Generation runs a fixed number of steps, so that the amount of work does not depend on the output.
+        """
+        sources = replace(self.batch, previous=None, target=None)
+        if part == "encoder":
+            return lambda: model.run(sources)
+        whole: Any = model.model
+        if part == "decoder":
+            encoded = model.run(sources)
+            inputs = {"attention_mask": self.batch.mask, "decoder_input_ids": self.batch.taught[0]}
+            return lambda: whole(encoder_outputs=encoded, **inputs, use_cache=False)
+        steps = {"min_new_tokens": self.steps, "max_new_tokens": self.steps}
+        inputs = {"input_ids": self.batch.source, "attention_mask": self.batch.mask}
+        return lambda: whole.generate(**inputs, **steps, do_sample=False, num_beams=1)
+
+    def multiply_adds(self, model: Seq2SeqModel, part: str) -> int:
+        """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
+        source, steps = self.batch.source.shape[1], self.steps
+        generated = part == "generation"
+        own = steps * (steps + 1) // 2 if generated else steps * steps  # products with the keys of a decoder's site
+        products = {"E": source * source, "A": steps * source, "D": own}
+        kinds = {"encoder": "E", "decoder": "AD", "generation": "EAD"}[part]
+        attention = sum(
+            2 * len(live.kept) * live.head_width * products[live.site.kind]
+            for live in model.live_sites
+            if live.kept and live.site.kind in kinds
+        )
+        return count_multiply_adds(model.model, self.action(model, part)) + len(self.batch.positions) * attention
+
+
+def workload(model: Seq2SeqModel, examples: ParallelText, size: int) -> Seq2SeqWorkload:
+    """Return a batch of sentences of the set's middle lengths; errors as in `middle`."""
+    chosen = middle([len(source) for source in examples.source], size)
+    sources, references = ([side[i] for i in chosen] for side in (examples.source, examples.target))
+    (batch,) = model.batches(sources, references, sentences=size)
+    return Seq2SeqWorkload(batch)

@@ -1,0 +1,41 @@
+"""The files with a model's weights, compared with the disk; without torch, so that the workflow can do it first."""
+
+import json
+from pathlib import Path
+
+from headroom.core.errors import HeadroomError
+
+INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+"""Files that name the parts of split weights."""
+
+
+def check_weights(directory: Path, gguf: str | None = None) -> None:
+    """Check that a model's directory has its GGUF file, or all parts of split weights.
+
+    Args:
+        directory: The directory; whole weights are checked when they are loaded.
+        gguf: The name of the GGUF file in it, if the model is one.
+
+    Raises:
+        HeadroomError: If a file is missing or an index cannot be read.
+    """
+    if gguf is not None:
+        if not (directory / gguf).is_file():
+            found = ", ".join(sorted(path.name for path in directory.glob("*.gguf")))
+            raise HeadroomError(f"{directory}: no file {gguf}; choose from {found or 'none'}")
+        return
+    for index in filter(Path.is_file, (directory / name for name in INDICES)):
+        parts = _parts_in(index)
+        if missing := [name for name in parts if not (directory / name).is_file()]:
+            raise HeadroomError(
+                f"{index}: {len(missing)} of {len(parts)} files of weights are missing, e.g. {missing[0]}; "
+                "copy the whole model again"
+            )
+
+
+def _parts_in(index: Path) -> list[str]:
+    """Return the names of the files that an index lists, each once."""
+    try:
+        return sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HeadroomError(f"{index}: damaged, not an index of weights ({error!r:.80}); copy it again") from error

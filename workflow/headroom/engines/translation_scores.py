@@ -1,0 +1,202 @@
+"""What evaluation sets of translations have in common: references, metrics, resamples, signatures."""
+
+import zlib
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy
+from numpy import ndarray
+from sacrebleu.metrics import BLEU, CHRF
+
+from headroom.core.interventions import Intervention
+from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.table import signature
+from headroom.data.parallel import ParallelText
+from headroom.engines.batch import Given
+from headroom.engines.engine import AGAIN, EvaluationSet, Model, Outcome
+from headroom.experiments.evaluation.settings import EvaluationSettings
+from headroom.settings.answers import DecodingSettings
+
+NGRAM_ORDERS = 4
+CHARACTER_ORDERS = 6
+BETA_SQUARED = 4.0
+
+
+def bleu_from_statistics(statistics: ndarray) -> ndarray:
+    """Return corpus BLEU (0-100) as in sacrebleu: exponential smoothing, all four orders count.
+
+    Args:
+        statistics: (..., 10) summed over sentences: system length, reference length, correct n-grams of
+            order 1-4, total n-grams of order 1-4 (sacrebleu's `BLEU._extract_corpus_statistics`).
+
+    Returns:
+        (...) scores; 0 without any match or without any n-gram of some order.
+    """
+    system, reference = statistics[..., 0], statistics[..., 1]
+    correct = statistics[..., 2 : 2 + NGRAM_ORDERS]  # (..., 4)
+    total = statistics[..., 2 + NGRAM_ORDERS :]  # (..., 4)
+    missed = correct == 0
+    smoothed = numpy.where(missed, 0.5 ** numpy.cumsum(missed, axis=-1), correct)
+    defined = correct.any(axis=-1) & (total > 0).all(axis=-1)
+    precision = 100.0 * smoothed / numpy.where(total > 0, total, 1.0)
+    brevity = numpy.exp(numpy.minimum(0.0, 1.0 - reference / numpy.where(system > 0, system, 1.0)))
+    return numpy.where(defined, brevity * numpy.exp(numpy.log(precision).mean(axis=-1)), 0.0)
+
+
+def chrf_from_statistics(statistics: ndarray) -> ndarray:
+    """Return corpus chrF2 (0-100) as in sacrebleu: character orders 1-6, no words, beta 2.
+
+    Args:
+        statistics: (..., 18) summed over sentences: for each order the number of character n-grams of
+            the system, of the reference, and of both (sacrebleu's `CHRF._extract_corpus_statistics`).
+
+    Returns:
+        (...) scores. Orders that do not occur in system or reference are left out of the averages.
+    """
+    by_order = statistics.reshape(*statistics.shape[:-1], CHARACTER_ORDERS, 3)  # (..., 6, 3)
+    system, reference, match = by_order[..., 0], by_order[..., 1], by_order[..., 2]
+    effective = (system > 0) & (reference > 0)  # (..., 6)
+    orders = numpy.maximum(effective.sum(axis=-1), 1)
+    precision = _share(match, system, effective).sum(axis=-1) / orders
+    recall = _share(match, reference, effective).sum(axis=-1) / orders
+    divisor = BETA_SQUARED * precision + recall
+    score = 100.0 * (1.0 + BETA_SQUARED) * precision * recall / numpy.where(divisor > 0, divisor, 1.0)
+    return numpy.where(divisor > 0, score, 0.0)
+
+
+METRICS: Mapping[str, Metric] = {
+    "bleu": bleu_from_statistics,
+    "chrf": chrf_from_statistics,
+    "exact": percentage,
+    "loss": mean,
+}
+"""Metrics in the order of all tables, the main one first."""
+
+
+Pieces = list[int]
+"""A translation, as indices of its pieces."""
+
+EVERY = 50
+"""One sentence in so many is decoded without reuse as well, others for each intervention."""
+
+
+def sample_rows(intervention: Intervention, positions: Sequence[int]) -> list[int]:
+    """Return the rows of the sentences that are decoded without reuse as well under an intervention."""
+    rest = zlib.crc32(str(intervention).encode()) % EVERY
+    return [row for row, place in enumerate(positions) if place % EVERY == rest]
+
+
+class ReferenceSet:
+    """The references of an evaluation set, for scoring hypotheses.
+
+    A model without one head translates most sentences like the full model: statistics are cached by hypothesis.
+    """
+
+    def __init__(self, references: Sequence[str]) -> None:
+        self.references = list(references)
+        self._metrics = (BLEU(references=[self.references]), CHRF(references=[self.references]))
+        self._known: list[Any] = [metric._ref_cache for metric in self._metrics]  # n-grams of each reference
+        self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
+
+    def sample(self, hypotheses: Sequence[str], nats: ndarray, tokens: ndarray) -> Sample:
+        """Return the statistics of one system: of its translations, one per reference in plain text.
+
+        `nats` are the summed negative log-likelihoods of the references (n,), `tokens` the numbers of their pieces.
+        """
+        self._remember(hypotheses)
+        found = [self._seen[item] for item in enumerate(hypotheses)]
+        exact = [[float(hypothesis == reference), 1.0] for hypothesis, reference in zip(hypotheses, self.references)]
+        return Sample(
+            {
+                "bleu": numpy.array([bleu for bleu, _ in found], dtype=numpy.float64),
+                "chrf": numpy.array([chrf for _, chrf in found], dtype=numpy.float64),
+                "exact": numpy.array(exact),
+                "loss": numpy.stack([nats, tokens], axis=1).astype(numpy.float64),
+            },
+            METRICS,
+        )
+
+    def _remember(self, hypotheses: Sequence[str]) -> None:
+        new = [item for item in enumerate(hypotheses) if item not in self._seen]
+        if not new:
+            return
+        texts = [text for _, text in new]
+        found = []
+        for metric, known in zip(self._metrics, self._known):
+            metric._ref_cache = [known[position] for position, _ in new]
+            # sacrebleu sums these over the set; the terms of the sum have no public function
+            found.append(metric._extract_corpus_statistics(texts, None))
+        self._seen.update(zip(new, zip(*found)))
+
+
+def metric_signature(metric: str) -> str:
+    """Return the signature of a metric, in sacrebleu's form for its metrics."""
+    if metric in ("bleu", "chrf"):
+        computed = BLEU() if metric == "bleu" else CHRF()
+        computed.corpus_score(["a"], [["a"]])
+        return str(computed.get_signature())
+    if metric == "exact":
+        return signature(unit="percent of sentences")
+    return signature(unit="nats per target piece", smoothing=0, forcing="teacher")
+
+
+def _share(part: ndarray, whole: ndarray, where: ndarray) -> ndarray:
+    return numpy.where(where, part / numpy.where(whole > 0, whole, 1.0), 0.0)
+
+
+class ReferencedSet(EvaluationSet[Model, Given, Pieces]):
+    """Sentences with references."""
+
+    metrics = tuple(METRICS)
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        pairs: ParallelText,
+        settings: DecodingSettings,
+        resamples: int,
+        evaluation: EvaluationSettings | None = None,
+    ) -> None:
+        """Store sources and references, the decoding of sweeps and for final scores, and the number of resamples."""
+        self.name = name
+        self.sources = pairs.source
+        self.references = ReferenceSet(pairs.target)
+        self.settings = settings
+        self.evaluation = evaluation or EvaluationSettings()
+        self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
+
+    @abstractmethod
+    def judge(self, model: Model, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Pieces]:
+        """Translate the set, greedily or with a beam, and compute all metrics and their resamples."""
+
+    def judge_finally(self, model: Model) -> tuple[Outcome[Pieces], str, Callable[[str], str]]:
+        """Return the outcome with beam search, the kind of search, and the signature of a metric."""
+        beam, penalty = self.evaluation.beam, self.evaluation.length_penalty
+        outcome = self.judge(model, beam=beam, length_penalty=penalty)
+        return outcome, f"beam{beam}", partial(self.signature, beam=beam, lenpen=penalty)
+
+    def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
+        """Return the signature of a number measured on this set."""
+        return signature(
+            metric=metric_signature(metric).replace("|", ","),
+            set=self.name,
+            sentences=len(self.sources),
+            resamples=len(self.weights),
+            beam=beam,
+            **more,
+        )
+
+    def score(
+        self, pieces: list[Pieces], texts: Sequence[str], nats: ndarray, tokens: ndarray, again: ndarray | None = None
+    ) -> Outcome[Pieces]:
+        """Return the outcome of translations, given as pieces and as texts; the losses are those of `ReferenceSet`.
+
+        `again` is described with `AGAIN`; None if no translation was decoded again.
+        """
+        sample = self.references.sample(texts, nats, tokens)
+        compared = numpy.zeros((len(pieces), 2)) if again is None else again
+        return self.outcome(pieces, replace(sample, statistics={**sample.statistics, AGAIN: compared}))

@@ -1,0 +1,102 @@
+"""Sources of plain text, and pairs of sentences, for language models."""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self, Union
+
+from pydantic import Field, model_validator
+
+from headroom.settings.base import CorpusSettings, Settings, names_in
+
+Documents = Literal["line", "blank", "file"]
+
+
+class DocumentFiles(CorpusSettings):
+    """Your own text in UTF-8: documents in one place, which are divided into sets, or a place for every set."""
+
+    source: Literal["files"] = Field("files", description="local files")
+    documents: Documents = Field(
+        "line",
+        description="what a document is: a line (line), lines up to an empty one (blank), or a whole file (file). "
+        "Places are files, with `file` directories",
+    )
+    path: str | None = Field(
+        None, min_length=1, description="place of all documents, divided into sets; or give valid and test"
+    )
+    valid_share: float = Field(0.3, gt=0, lt=1, description="share of the documents of `path` that choose and check")
+    test_share: float = Field(0.3, gt=0, lt=1, description="share of the documents of `path` for the test")
+    seed: int = Field(1, ge=0, description="seed of the division of `path`")
+    train: str | None = Field(
+        None, min_length=1, description="place of further text, which says how frequent words are; optional"
+    )
+    valid: str | None = Field(
+        None, min_length=1, description="place of validation documents: odd ones choose heads, even ones check"
+    )
+    test: str | None = Field(None, min_length=1, description="place of test documents")
+    far: dict[str, str] = Field(default_factory=dict, description="places of documents of other domains, by name")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if self.path and (self.train or self.valid or self.test):
+            raise ValueError("give either path, or valid and test (and train), not both")
+        if not self.path and not (self.valid and self.test):
+            raise ValueError("no text; give path, or valid and test")
+        if self.valid_share + self.test_share > 1:
+            raise ValueError(
+                f"valid_share {self.valid_share:g} and test_share {self.test_share:g} are more than all documents; "
+                "make one smaller"
+            )
+        return self
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Every place by its key in this section, e.g. `far.news`."""
+        own = {name: getattr(self, name) for name in ("path", "train", "valid", "test")}
+        far = {f"far.{name}": path for name, path in self.far.items()}
+        return {**{name: path for name, path in own.items() if path}, **far}
+
+
+if TYPE_CHECKING:
+    TextName = str
+else:
+    TextName = Literal[names_in("document_catalogue.yaml")]
+
+
+class DocumentCatalogueCorpus(CorpusSettings):
+    """Public text of the catalogue, from a mirror or by download, verified by its checksums."""
+
+    source: Literal["catalogue"] = Field("catalogue", description="from the catalogue")
+    dataset: TextName = Field("wikitext-2-raw", description="name of the text in the catalogue")
+    far: tuple[str, ...] = Field((), description="additional far-domain sets of the catalogue")
+
+
+class DocumentHubCorpus(CorpusSettings):
+    """A data set of the Hugging Face Hub, a document in every row; needs a network, or the library's cache."""
+
+    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
+    dataset: str = Field(min_length=1, description="name on the Hub, e.g. stas/openwebtext-10k")
+    name: str | None = Field(None, description="configuration of the data set; unset for its only one")
+    revision: str | None = Field(None, description="commit, tag or branch to load; unset for the newest")
+    text: str = Field("text", description="column of the documents")
+    train: str | None = Field(
+        None, description="split of further text, which says how frequent words are; optional, e.g. train[:1%]"
+    )
+    valid: str = Field("validation", description="split for validation: odd documents choose heads, even ones check")
+    test: str = Field("test", description="split for the test")
+    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The split of the data set for every set, by the set's name."""
+        train = {"train": self.train} if self.train else {}
+        return {**train, "valid": self.valid, "test": self.test, **self.far}
+
+
+DocumentCorpus = Annotated[
+    Union[DocumentFiles, DocumentCatalogueCorpus, DocumentHubCorpus],  # noqa: UP007
+    Field(discriminator="source"),
+]
+
+
+class PairSettings(Settings):
+    """Good and bad sentences (as BLiMP has): how often the model finds the good one of a pair more probable."""
+
+    path: str = Field(min_length=1, description="path of a TSV with the columns group, good and bad")
