@@ -17,7 +17,7 @@ from headroom.settings.tasks import ClassificationSettings, LanguageSettings, Ta
 CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a classifier's checkpoint, which is a directory."""
 
-OF_HUB = ("config.json", "headroom.json", "model.safetensors", "tokenizer_config.json")
+OF_HUB = ("config.json", "model.safetensors", "tokenizer_config.json")
 """The files that checkpoints of all other models of transformers have; tokenizers differ in their further files."""
 
 ANSWERS = {"translation": "decoding", "classification": "labelling", "language": "windows"}

@@ -396,6 +396,13 @@ def _keep_said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in pairs if name == "removed" or value not in ({}, Descriptor.dtype)}
 
 
+def _is_replaceable(directory: Path) -> bool:
+    """Return whether a directory is empty or was written here, also if a workflow removed its outputs but the card."""
+    card = directory / CARD
+    written = (directory / DESCRIPTOR).is_file() or (card.is_file() and "headroom.load(" in card.read_text("utf-8"))
+    return written or not any(directory.iterdir())
+
+
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling directory that replaces `path` when the block ends without an error.
@@ -407,7 +414,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     temporary = None
     try:
         with writing(path):
-            if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
+            if path.exists() and not (path.is_dir() and _is_replaceable(path)):
                 raise HeadroomError(f"{path}: exists and was not written by this project; choose another directory")
             path.parent.mkdir(parents=True, exist_ok=True)
             for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
