@@ -102,9 +102,7 @@ def test_a_language_model_is_cited_with_its_text(tmp_path: Path) -> None:
     own |= {"corpus": {"source": "catalogue", "dataset": "wikitext-2-raw"}}
     paths = write_example_study(tmp_path, only=TABLES, tasks=("wikitext",))
     found = cited(paths, {"seeds": [1], "tasks": {"wikitext": own}})
-    assert [
-        one for one in ("270 attention heads", "as released", "WikiText-2") if one not in found.methods
-    ] == []
+    assert [one for one in ("270 attention heads", "as released", "WikiText-2") if one not in found.methods] == []
     assert {"merity-2017-pointer", "allal-2025-smollm2"} <= {*re.findall(r"^@\w+{([\w-]+),", found.bibtex, re.M)}
     assert "ott-2019-fairseq" not in found.bibtex  # only for models of fairseq
 
