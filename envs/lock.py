@@ -30,7 +30,7 @@ dependencies:
 CUDA = re.compile(r"nvidia-|cuda-|triton")
 COMPILED = "fairseq-fixed"
 MODELS = {
-    *("accelerate", "datasets", "gguf", "huggingface-hub", "sacremoses", "safetensors", "sentencepiece"),
+    *("accelerate", "datasets", "gguf", "huggingface-hub", "protobuf", "sacremoses", "safetensors", "sentencepiece"),
     *("tokenizers", "torch", "transformers", "typing-extensions"),
 }
 """The dependencies that only stages with a model import, or with text of the Hub."""
