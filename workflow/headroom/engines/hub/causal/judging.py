@@ -4,17 +4,14 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy
-import torch
 from torch import Tensor
 
-from headroom.core.interventions import Intervention
 from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
-from headroom.engines.engine import EvaluationSet, Outcome
-from headroom.engines.gates import Replacements
+from headroom.engines.engine import Outcome
 from headroom.engines.hub.causal.model import CausalModel, WindowBatch, sum_nats
 from headroom.engines.hub.causal.windows import Windows
-from headroom.engines.hub.plain_states import PlainStates
+from headroom.engines.hub.reusing import ReusingSet
 
 METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
 """Metrics in the order of all tables: next pieces predicted (%), nats per piece, bits per byte."""
@@ -26,7 +23,7 @@ _UNITS = {
 }
 
 
-class WindowSet(EvaluationSet[CausalModel, WindowBatch, list[int]]):
+class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int]]):
     """Windows of documents."""
 
     metrics = tuple(METRICS)
@@ -38,7 +35,6 @@ class WindowSet(EvaluationSet[CausalModel, WindowBatch, list[int]]):
         self.weights = resampling_weights(draw_resamples(len(windows), resamples))
         self._windows_at_once = windows_at_once
         self._about = about
-        self._states: PlainStates[WindowBatch] | None = None
 
     def make_batches(self, model: CausalModel) -> list[WindowBatch]:
         """Make the batches for another model."""
@@ -52,36 +48,7 @@ class WindowSet(EvaluationSet[CausalModel, WindowBatch, list[int]]):
         pieces = [piece for window in self.windows.windows for piece in window.pieces[window.first :]]
         return 100.0 * int(numpy.bincount(pieces).max()) / len(pieces)
 
-    def judge(self, model: CausalModel) -> Outcome[list[int]]:
-        """Predict the set and compute all metrics and their resamples."""
-        batches = self.batches(model)
-        return self._judged(batches, lambda number: model.logits(batches[number]))
-
-    def judge_finally(self, model: CausalModel) -> tuple[Outcome[list[int]], str, Callable[[str], str]]:
-        """Predict every piece by the likeliest one."""
-        return self.judge(model), "argmax", self.signature
-
-    def judge_under(
-        self,
-        model: CausalModel,
-        intervention: Intervention,
-        full: Outcome[list[int]],  # noqa: ARG002
-        replacements: Replacements | None,
-    ) -> Outcome[list[int]]:
-        """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
-        states = self._plain_states(model)
-        with model.gates.applied(intervention, replacements):
-            return self._judged(self.batches(model), states.logits)
-
-    @torch.inference_mode()
-    def _plain_states(self, model: CausalModel) -> PlainStates[WindowBatch]:
-        batches = self.batches(model)
-        if self._states is None or not self._states.belong_to(model):
-            self._states = PlainStates(model, batches)
-        return self._states
-
-    @torch.inference_mode()
-    def _judged(self, batches: Sequence[WindowBatch], logits: Callable[[int], Tensor]) -> Outcome[list[int]]:
+    def judge_logits(self, batches: Sequence[WindowBatch], logits: Callable[[int], Tensor]) -> Outcome[list[int]]:
         """Return the outcome of logits by the number of a batch."""
         answers: list[list[int]] = [[] for _ in self.windows.windows]
         right, nats, pieces = (numpy.zeros(len(answers)) for _ in range(3))

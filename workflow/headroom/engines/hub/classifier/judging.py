@@ -4,18 +4,15 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy
-import torch
 from numpy import ndarray
 from torch import Tensor
 
-from headroom.core.interventions import Intervention
 from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
-from headroom.engines.engine import CALIBRATION, EvaluationSet, Outcome
-from headroom.engines.gates import Replacements
+from headroom.engines.engine import CALIBRATION, Outcome
 from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
-from headroom.engines.hub.plain_states import PlainStates
+from headroom.engines.hub.reusing import ReusingSet
 
 POSITIVE = 1
 """Index of the positive class of F1."""
@@ -137,7 +134,7 @@ def _matrix(statistics: ndarray) -> ndarray:
     return statistics.reshape(*statistics.shape[:-1], classes, classes)
 
 
-class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
+class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
     """Labelled examples."""
 
     def __init__(
@@ -150,7 +147,6 @@ class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
         self.weights = resampling_weights(draw_resamples(len(text), resamples))
         self._examples_at_once = examples_at_once
         self._labels: LabelSet | None = None
-        self._states: PlainStates[LabelledBatch] | None = None
 
     def make_batches(self, model: ClassificationModel) -> list[LabelledBatch]:
         """Make the batches for another model, and index the labels as it does."""
@@ -163,17 +159,7 @@ class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
         """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
-    def judge(self, model: ClassificationModel) -> Outcome[int]:
-        """Label the set and compute all metrics and their resamples."""
-        batches = self.batches(model)
-        return self._judged(batches, lambda number: model.logits(batches[number]))
-
-    def judge_finally(self, model: ClassificationModel) -> tuple[Outcome[int], str, Callable[[str], str]]:
-        """Label every example with the likeliest class."""
-        return self.judge(model), "argmax", self.signature
-
-    @torch.inference_mode()
-    def _judged(self, batches: Sequence[LabelledBatch], logits: Callable[[int], Tensor]) -> Outcome[int]:
+    def judge_logits(self, batches: Sequence[LabelledBatch], logits: Callable[[int], Tensor]) -> Outcome[int]:
         """Return the outcome of logits by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
         nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
@@ -185,25 +171,6 @@ class LabelledSet(EvaluationSet[ClassificationModel, LabelledBatch, int]):
             nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
         assert self._labels is not None  # since `batches`
         return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats, confidence))
-
-    def judge_under(
-        self,
-        model: ClassificationModel,
-        intervention: Intervention,
-        full: Outcome[int],  # noqa: ARG002
-        replacements: Replacements | None,
-    ) -> Outcome[int]:
-        """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
-        states = self._plain_states(model)
-        with model.gates.applied(intervention, replacements):
-            return self._judged(self.batches(model), states.logits)
-
-    @torch.inference_mode()
-    def _plain_states(self, model: ClassificationModel) -> PlainStates[LabelledBatch]:
-        batches = self.batches(model)
-        if self._states is None or not self._states.belong_to(model):
-            self._states = PlainStates(model, batches)
-        return self._states
 
     def signature(self, metric: str) -> str:
         """Return the signature of a number measured on this set."""
