@@ -9,12 +9,13 @@ from toy_run import spread
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel
 from translators import plain_tokenizer
 
+LONGEST = 200
 SHAPE = {
     "hidden_size": 24,
     "num_hidden_layers": 3,
     "num_attention_heads": 6,
     "intermediate_size": 16,
-    "max_position_embeddings": 200,
+    "max_position_embeddings": LONGEST,
     "bos_token_id": 0,
     "pad_token_id": 1,
     "eos_token_id": 2,

@@ -6,27 +6,30 @@ from pathlib import Path
 
 import pytest
 import torch
+from decoders import write_decoder
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import divide_sets, read_documents, read_pairs, read_source
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.hub.sites import WEIGHTS
+from headroom.engines.hub.weights import compare_with_files, load_whole
 from headroom.settings.answers import WindowSettings
 from safetensors.torch import load_file, save_file
-from toy_decoder import LONGEST, write_decoder
 from toy_encoder import toy_tokenizer
 from translators import write_translator
 
 QUERIES = "model.layers.0.self_attn.q_proj.weight"
+
+GROUPED = {"num_hidden_layers": 2, "num_key_value_heads": 2}
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """Directories of whole models, read-only."""
     place = tmp_path_factory.mktemp("models")
-    write_decoder(place / "decoder")
-    write_decoder(place / "tied", tie_word_embeddings=True)
+    write_decoder(place / "decoder", **GROUPED)
+    write_decoder(place / "tied", **GROUPED, tie_word_embeddings=True)
     write_translator(place / "translator", "bart")
     shutil.copytree(place / "translator", place / "encoder-decoder")
     sliced = CausalModel.load(place / "decoder", "cpu")
@@ -115,7 +118,7 @@ def not_finite(state):
 
 
 def more_pieces(place):
-    toy_tokenizer("roberta", words=[f"word{number}" for number in range(90)], longest=LONGEST).save_pretrained(place)
+    toy_tokenizer("roberta", words=[f"word{number}" for number in range(90)], longest=64).save_pretrained(place)
 
 
 def written(**changes):
@@ -211,6 +214,14 @@ def test_an_output_matrix_that_the_configuration_ties_is_its_own_or_refused(copi
         assert torch.equal(found.lm_head.weight, load_file(place / WEIGHTS)["lm_head.weight"])
 
 
+def test_a_parameter_that_no_file_has_is_refused(whole):
+    model = load_whole(whole / "decoder", "AutoModelForCausalLM", "sdpa")
+    compare_with_files(model, [whole / "decoder" / WEIGHTS])
+    model.scale = torch.nn.Parameter(torch.ones(3))
+    with pytest.raises(HeadroomError, match="decoder: the values of scale are in no file; give the model's own files"):
+        compare_with_files(model, [whole / "decoder" / WEIGHTS])
+
+
 @pytest.mark.parametrize("archive", [True, False])
 def test_pickles_of_any_age_are_read(archive, copied):
     place = copied("decoder")
@@ -235,7 +246,7 @@ def test_a_broken_gguf_file_is_refused(name, copied):
 
 def test_windows_longer_than_the_model_reads_are_refused(whole, tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps("the old dog sees a cat " * 50) + "\n")
-    windows = WindowSettings(length=2 * LONGEST)
+    windows = WindowSettings(length=128)
     engine = CausalEngine(corpus=tmp_path, tokenizer_of=whole / "decoder", device="cpu", windows=windows)
     model = engine.load(str(whole / "decoder"))
     with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 64 pieces of the model; give less"):

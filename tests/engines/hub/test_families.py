@@ -10,9 +10,10 @@ from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates
 from headroom.engines.hub import verification
-from headroom.engines.hub.checkpoint import assign_tensors, list_tensors
+from headroom.engines.hub.checkpoint import list_tensors
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
+from headroom.engines.hub.weights import assign_tensors
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from small_models import CONFIGURATIONS, SEQ2SEQ, TASKS, build_small, inputs_of, prompt_of

@@ -1,4 +1,4 @@
-"""Output matrices that are the embeddings or are not, whatever the configuration says: loading and saving keep that."""
+"""Output matrices that are the embeddings or are not, also against the configuration: loading and saving keep that."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Models written by this project: the type of their weights, their card, and loading whatever they are."""
+"""Models written by this project: the type of their weights, their card, and loading by their configuration."""
 
 import re
 
@@ -6,20 +6,21 @@ import headroom
 import pytest
 import torch
 import transformers
+from decoders import write_decoder
 from headroom.core.heads import parse_profile
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.settings.answers import WindowSettings
-from toy_decoder import write_decoder
+from headroom.study.plan import CLASSIFIER, OF_HUB
 from toy_encoder import write_encoder
 from translators import write_translator
 
 
 @pytest.fixture(scope="module")
 def decoder(tmp_path_factory):
-    return write_decoder(tmp_path_factory.mktemp("models") / "decoder")
+    return write_decoder(tmp_path_factory.mktemp("models") / "decoder", num_hidden_layers=2, num_key_value_heads=2)
 
 
 def logits(model):
@@ -70,6 +71,18 @@ class TestCard:
         plain = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "whole")
         for name, weight in model.model.named_parameters():
             assert torch.equal(plain.get_parameter(name), weight)
+
+
+@pytest.mark.parametrize("files", [OF_HUB, CLASSIFIER])
+def test_a_model_is_written_again_where_a_workflow_removed_its_outputs(decoder, tmp_path, files):
+    """A workflow removes what it declares before it runs a job again; the descriptor is never declared."""
+    model = CausalModel.load(decoder, "cpu")
+    model.remove(parse_profile("D1:2", model.sites))
+    model.save(tmp_path / "model")
+    for name in files:
+        (tmp_path / "model" / name).unlink()
+    model.save(tmp_path / "model")
+    assert CausalModel.load(tmp_path / "model", "cpu").removed == "D1:2"
 
 
 def test_any_model_is_loaded_by_its_configuration(decoder, tmp_path):

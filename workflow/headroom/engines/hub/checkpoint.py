@@ -8,25 +8,20 @@ card is `README.md`.
 import glob
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
-from zipfile import is_zipfile
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
-import torch
 import transformers
 from pydantic import TypeAdapter
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors.torch import save_file
+from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from headroom.core.errors import HeadroomError
@@ -34,24 +29,17 @@ from headroom.core.files import write_lines
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.engines.hub import self_attentive  # noqa: F401 (makes the model known to transformers)
 from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
-from headroom.engines.hub.weight_files import check_weights
 from headroom.settings.models import Dtype
 
 DESCRIPTOR, CARD = "headroom.json", "README.md"
 GENERATION = "generation_config.json"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
-_TASKS = {
+TASKS = {
     "AutoModelForSequenceClassification": "sequence classifier",
     "AutoModelForSeq2SeqLM": "encoder-decoder",
     "AutoModelForCausalLM": "language model",
 }
 """The classes of transformers that build a model from a configuration, and what they build."""
-
-_WRAPPERS = re.compile(r"(module|_orig_mod)\.")
-"""Prefixes that torch adds to the names of tensors of compiled and of distributed models."""
-
-_UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_head|qa_outputs)\..*")
-"""Tensors of pretraining, which classifiers do not use but the Hub's checkpoints often contain."""
 
 
 @dataclass(frozen=True)
@@ -67,167 +55,6 @@ class Descriptor:
     removed: str
     tied: Mapping[str, str] = field(default_factory=dict)
     dtype: Dtype = "float32"
-
-
-def build_classifier(directory: Path | str, attention: str, dtype: str = "float32") -> PreTrainedModel:
-    """Return the classifier that a directory's `config.json` describes, with weights not yet loaded.
-
-    `attention` is `sdpa` or `eager`; a model without `sdpa` uses `eager`.
-
-    Raises:
-        HeadroomError: If there is no such file, or it does not describe a classifier of transformers.
-    """
-    configuration = read_configuration(Path(directory))
-    path = Path(directory) / CONFIGURATION
-    named = configuration.architectures or []
-    if named and not any(name.endswith("ForSequenceClassification") for name in named):
-        raise HeadroomError(f"{path}: {', '.join(named)} is not a sequence classifier; fine-tune it first")
-    if (configuration.num_labels or 0) < 2 or configuration.problem_type not in (None, "single_label_classification"):
-        raise HeadroomError(
-            f"{path}: not a single-label classifier (num_labels {configuration.num_labels}, "
-            f"problem_type {configuration.problem_type}); fine-tune one with at least two labels"
-        )
-    return build_model(directory, "AutoModelForSequenceClassification", attention, dtype=dtype)
-
-
-def build_model(directory: Path | str, task: str, attention: str, *, dtype: str = "float32") -> PreTrainedModel:
-    """Return the model that a directory's `config.json` describes, with weights not yet loaded.
-
-    Args:
-        directory: The directory.
-        task: The class of transformers that builds a model from a configuration, e.g. `AutoModelForCausalLM`.
-        attention: `sdpa` or `eager`; a model without `sdpa` uses `eager`.
-        dtype: The type of the weights.
-
-    Raises:
-        HeadroomError: If there is no such file, or it does not describe a model for the task.
-    """
-    configuration = read_configuration(Path(directory), task)
-    try:
-        model = getattr(transformers, task).from_config(
-            configuration, dtype=getattr(torch, dtype), attn_implementation=_backend(configuration, task, attention)
-        )
-        if (Path(directory) / GENERATION).is_file():
-            model.generation_config = transformers.GenerationConfig.from_pretrained(directory, GENERATION)
-        return model
-    except Exception as error:  # configurations are validated in many places
-        raise HeadroomError(
-            f"{Path(directory) / CONFIGURATION}: cannot build the model ({first_line(error)}); correct the file"
-        ) from error
-
-
-def load_whole(
-    directory: Path | str, task: str, attention: str, *, dtype: str = "float32", file: str | None = None
-) -> PreTrainedModel:
-    """Load a model as it was released, and compare every parameter with the tensors in the directory's files.
-
-    Arguments are those of `build_model`; `file` is a GGUF file of the directory, whose tensors have other forms.
-
-    Raises:
-        HeadroomError: If files are missing or damaged, or a parameter is neither in a file nor tied to one that is.
-    """
-    directory = Path(directory)
-    configuration = read_configuration(directory, task, file=file)
-    _check_class(configuration, task, directory / CONFIGURATION)
-    files = [directory / file] if file else find_weights(directory)
-    pickled = not file and files[0].suffix != ".safetensors"
-    try:
-        model, report = getattr(transformers, task).from_pretrained(
-            directory,
-            **({"gguf_file": file} if file else {"config": configuration}),
-            dtype=getattr(torch, dtype),
-            attn_implementation=_backend(configuration, task, attention),
-            use_safetensors=not pickled,
-            ignore_mismatched_sizes=True,  # they are reported
-            weights_only=True,
-            trust_remote_code=False,
-            local_files_only=True,
-            output_loading_info=True,
-        )
-    except UnpicklingError as error:
-        raise HeadroomError(
-            f"{files[0]}: refers to more than tensors, which may run code; convert it to {WEIGHTS} where you trust it"
-        ) from error
-    except Exception as error:  # transformers raises many types for damaged files
-        raise HeadroomError(
-            f"{directory}: transformers cannot load the model ({first_line(error)}); copy it again"
-        ) from error
-    if wrong := sorted(report["mismatched_keys"]):
-        raise HeadroomError(f"{directory}: {wrong[0][0]} has another shape than in {CONFIGURATION}; copy it again")
-    if missing := sorted(report["missing_keys"]):
-        if wrapped := next((name for name in report["unexpected_keys"] if _WRAPPERS.match(name)), ""):
-            raise HeadroomError(
-                f"{directory}: names of tensors have the prefix of a compiled or wrapped model, e.g. {wrapped}; "
-                "save the model itself: model._orig_mod, or model.module"
-            )
-        raise HeadroomError(
-            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; "
-            "copy the model again, or give one that was trained for this task"
-        )
-    known = {_any_layer(name) for name, _ in model.named_parameters()}
-    if extra := sorted(name for name in report["unexpected_keys"] if _any_layer(name) in known):
-        raise HeadroomError(f"{directory}: has more layers than {CONFIGURATION}, e.g. {extra[0]}; copy it again")
-    if not file:
-        _compare_with_files(model, files)
-    return model
-
-
-def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None:
-    """Raise HeadroomError if a configuration names a class of transformers, but not that for the task."""
-    named = configuration.architectures or []
-    own = getattr(transformers, task)._model_mapping[type(configuration)].__name__
-    if own not in named and any(hasattr(transformers, name) for name in named):
-        raise HeadroomError(
-            f"{path}: {', '.join(named)} is not a {_TASKS[task]}; give a model that was trained for this task"
-        )
-
-
-def _any_layer(name: str) -> str:
-    """Return the name of a tensor without the numbers of layers."""
-    return re.sub(r"\b[0-9]+\b", "", name)
-
-
-def find_weights(directory: Path) -> list[Path]:
-    """Return the files with the weights of a directory; raise HeadroomError if one is missing."""
-    check_weights(directory)
-    for pattern in ("model*.safetensors", "pytorch_model*.bin"):
-        if found := sorted(directory.glob(pattern)):
-            return found
-    raise HeadroomError(f"{directory}: no weights; add {WEIGHTS}")
-
-
-def _compare_with_files(model: PreTrainedModel, files: list[Path]) -> None:
-    """Raise HeadroomError unless every parameter is a tensor of a file, or tied to one that is."""
-    read: dict[str, Tensor] = {}
-    for path in files:
-        read |= load_file(path) if path.suffix == ".safetensors" else _read_pickle(path)
-    base = f"{model.base_model_prefix}."
-    known = {name.removeprefix(base): tensor for name, tensor in read.items()}
-    seen: dict[int, bool] = {}
-    absent = []
-    for name, parameter in model.named_parameters(remove_duplicate=False):
-        tensor = known.get(name.removeprefix(base))
-        if tensor is None:
-            absent.append((name, parameter))
-            continue
-        if not tensor.isfinite().all():
-            raise HeadroomError(f"{files[0].parent}: {name} has values that are not finite; give another checkpoint")
-        if tensor.shape == parameter.shape and not torch.equal(tensor.to(parameter), parameter):
-            raise HeadroomError(
-                f"{files[0].parent}: transformers loaded other values for {name} than the file has, as tensors are "
-                f"tied that differ; set tie_word_embeddings: false in {CONFIGURATION}"
-            )
-        seen[id(parameter)] = True
-    lost = [name for name, parameter in absent if id(parameter) not in seen]
-    if lost and len(lost) == len(absent) == len(list(model.parameters())):
-        raise HeadroomError(
-            f"{files[0].parent}: no tensor has a name of {CONFIGURATION}, e.g. {lost[0]}; give the model's own files"
-        )
-
-
-def _backend(configuration: PreTrainedConfig, task: str, attention: str) -> str:
-    architecture: Any = getattr(transformers, task)._model_mapping[type(configuration)]
-    return attention if architecture._supports_sdpa else "eager"
 
 
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
@@ -279,45 +106,6 @@ def read_removed(directory: Path | str, sites: Sequence[Site]) -> frozenset[Head
         raise HeadroomError(f"{Path(directory) / DESCRIPTOR}: {error}") from error
 
 
-def load_tensors(model: PreTrainedModel, directory: Path | str, tied: Mapping[str, str]) -> None:
-    """Load the weights that `save_model` wrote: every tensor from the file, tied ones as one parameter.
-
-    Raises:
-        HeadroomError: If the file is missing or damaged, or its tensors are not those of the model.
-    """
-    assign_tensors(model, _read_weights(Path(directory) / WEIGHTS), tied, str(Path(directory) / WEIGHTS))
-
-
-def assign_tensors(model: PreTrainedModel, state: Mapping[str, Tensor], tied: Mapping[str, str], place: str) -> None:
-    """Give a model these tensors by name; `place` is where they come from, for messages.
-
-    What a model ties by its configuration is untied first: only `tied` says what is one parameter. An output projection
-    has a bias of the file that its family lacks.
-    """
-    shared: dict[str, nn.Parameter] = {}
-    names = list(model.state_dict())
-    extra = [name for name in state if name not in names]
-    biases = [name for name in extra if name.endswith(".bias") and name.replace(".bias", ".weight") in names]
-    if len(biases) < len(extra):
-        other = next(name for name in extra if name not in biases)
-        raise HeadroomError(f"{place}: {other} is not in {CONFIGURATION}; copy the model again")
-    for name in (*names, *biases):
-        source = tied.get(name, name)
-        if source not in state:
-            raise HeadroomError(f"{place}: {name} is missing; copy the model again")
-        holder = model.get_submodule(name.rpartition(".")[0])
-        own, tensor = getattr(holder, name.rpartition(".")[2]), state[source]
-        if isinstance(own, Tensor) and own.shape != tensor.shape:
-            raise HeadroomError(
-                f"{place}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
-                f"{list(tensor.shape)} instead of {list(own.shape)}; copy the model again"
-            )
-        value: Tensor = tensor if own is None else tensor.to(own.dtype)
-        if own is None or isinstance(own, nn.Parameter):
-            value = shared.setdefault(source, nn.Parameter(value, requires_grad=False))
-        setattr(holder, name.rpartition(".")[2], value)
-
-
 def list_tensors(model: PreTrainedModel) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors of a model by name, and by the names of those that are another one its name."""
     first: dict[tuple[int, tuple[int, ...]], str] = {}
@@ -329,40 +117,6 @@ def list_tensors(model: PreTrainedModel) -> tuple[dict[str, Tensor], dict[str, s
         else:
             tied[name] = own
     return state, tied
-
-
-def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
-    """Load a directory's weights into a model: all tensors, each of matching shape.
-
-    Raises:
-        HeadroomError: If the file is missing or damaged, has no classification head, or its tensors differ from
-            those of the model.
-    """
-    path = Path(directory) / WEIGHTS
-    state = {_modern(name): tensor for name, tensor in _read_weights(path).items()}
-    wanted = model.state_dict()
-    missing = [name for name in wanted if name not in state]
-    extra = [name for name in state if name not in wanted and not _UNUSED.fullmatch(name)]
-    encoder = f"{model.base_model_prefix}."
-    if missing and all(not name.startswith(encoder) or name.removeprefix(encoder) in state for name in missing):
-        raise HeadroomError(f"{path}: no classification head ({missing[-1]} is missing); fine-tune the encoder first")
-    if missing:
-        raise HeadroomError(
-            f"{path}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; copy the model again"
-        )
-    if extra:
-        raise HeadroomError(
-            f"{path}: {len(extra)} tensors are not in {CONFIGURATION}, e.g. {extra[0]}; copy the model again"
-        )
-    for name, tensor in wanted.items():
-        if state[name].shape != tensor.shape:
-            shapes = f"{list(state[name].shape)} instead of {list(tensor.shape)}"
-            raise HeadroomError(
-                f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
-                f"{shapes}; "
-                "copy the model again"
-            )
-    model.load_state_dict({name: state[name] for name in wanted})
 
 
 def save_model(
@@ -396,25 +150,19 @@ def _keep_said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in pairs if name == "removed" or value not in ({}, Descriptor.dtype)}
 
 
-def _is_replaceable(directory: Path) -> bool:
-    """Return whether a directory is empty or was written here, also if a workflow removed its outputs but the card."""
-    card = directory / CARD
-    written = (directory / DESCRIPTOR).is_file() or (card.is_file() and "headroom.load(" in card.read_text("utf-8"))
-    return written or not any(directory.iterdir())
-
-
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling directory that replaces `path` when the block ends without an error.
 
-    It replaces an empty directory and one written by `save_classifier`; for others, and if it cannot be written,
-    HeadroomError is raised. Temporary directories of killed processes are removed.
+    It replaces an empty directory and one written by `save_model`, also if only its descriptor is left, which is no
+    output of a workflow; for others, and if it cannot be written, HeadroomError is raised. Temporary directories of
+    killed processes are removed.
     """
     path = Path(path)
     temporary = None
     try:
         with writing(path):
-            if path.exists() and not (path.is_dir() and _is_replaceable(path)):
+            if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
                 raise HeadroomError(f"{path}: exists and was not written by this project; choose another directory")
             path.parent.mkdir(parents=True, exist_ok=True)
             for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
@@ -457,26 +205,6 @@ def read_configuration(
         ) from error
     if task and type(found) not in getattr(transformers, task)._model_mapping:
         raise HeadroomError(
-            f"{path}: transformers has no {_TASKS[task]} of type '{found.model_type}'; give another model"
+            f"{path}: transformers has no {TASKS[task]} of type '{found.model_type}'; give another model"
         )
     return found
-
-
-def _read_pickle(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a pickle; those before torch 1.6 are no archives, and cannot be mapped into memory."""
-    read: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=is_zipfile(path), map_location="cpu")
-    return read
-
-
-def _read_weights(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise HeadroomError(f"{path.parent}: no {path.name}; save pickled or split weights as one safetensors file")
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"{path}: truncated, or not in safetensors' format; copy it again") from error
-
-
-def _modern(name: str) -> str:
-    """Return a tensor's name, with the layer normalisation names of the first BERT checkpoints replaced."""
-    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

@@ -22,11 +22,7 @@ from headroom.engines.head_model import HeadModel, seed_torch
 from headroom.engines.hub.card import write_card
 from headroom.engines.hub.checkpoint import (
     Descriptor,
-    assign_tensors,
-    build_model,
     list_tensors,
-    load_tensors,
-    load_whole,
     read_descriptor,
     read_removed,
     read_tokenizer,
@@ -34,6 +30,7 @@ from headroom.engines.hub.checkpoint import (
 )
 from headroom.engines.hub.sites import attention_maps, check_tokenizer, find_sites, longest_input
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
+from headroom.engines.hub.weights import assign_tensors, build_model, load_tensors, load_whole
 from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, pick_device, site_names

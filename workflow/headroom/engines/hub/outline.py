@@ -13,7 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.hub.checkpoint import find_weights, read_configuration, read_tokenizer
+from headroom.engines.hub.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.seq2seq.text import set_languages
 from headroom.engines.hub.sites import (
@@ -25,6 +25,7 @@ from headroom.engines.hub.sites import (
     longest_input,
 )
 from headroom.engines.hub.sources import locate
+from headroom.engines.hub.weights import find_weights
 from headroom.settings.models import HubModelSettings
 
 CLASSES = {

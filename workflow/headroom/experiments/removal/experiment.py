@@ -17,9 +17,8 @@ def read(plan: Plan, values: Values) -> Files:
 
 
 def outputs(plan: Plan, task: str) -> Mapping[str, Any]:
-    """Return the table and the sliced model: a classifier has a descriptor that lists the removed heads."""
-    descriptor = ["sliced/{run}/headroom.json"] if plan.kind_of(task) == "classification" else []
-    return {"sliced": [*plan.model(task, "sliced/{run}"), *descriptor], "output": REMOVAL}
+    """Return the table and the sliced model."""
+    return {"sliced": plan.model(task, "sliced/{run}"), "output": REMOVAL}
 
 
 REMOVE = Stage(

@@ -1,4 +1,4 @@
-"""The workload for timing language models, its multiply-adds, and the bytes of the cache."""
+"""The workload for timing language models and its multiply-adds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,12 +50,6 @@ class CausalWorkload(Workload[CausalModel]):
         )
         run = self.action(model, part)
         return count_multiply_adds(model.model, run, transposed=(Conv1D,)) + examples * attention
-
-    def cache_bytes(self, model: CausalModel) -> int:
-        """Return the bytes of the keys and values of the batch."""
-        whole: Any = model.model
-        cache = whole(**self.batch.inputs, use_cache=True).past_key_values
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in cache.layers)
 
 
 def workload(model: CausalModel, examples: Windows, size: int) -> CausalWorkload:

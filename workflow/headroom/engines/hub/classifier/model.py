@@ -16,11 +16,12 @@ from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.batch import Batch
 from headroom.engines.head_model import seed_torch, take_rows
-from headroom.engines.hub.checkpoint import build_classifier, load_weights, read_removed
+from headroom.engines.hub.checkpoint import read_removed
 from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.model import HubModel
 from headroom.engines.hub.sites import count_pieces, find_accepted_inputs, find_sites, real_positions
 from headroom.engines.hub.verification import Trial
+from headroom.engines.hub.weights import build_classifier, load_weights
 from headroom.engines.maps import Positions
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import AttentionSite, site_names
