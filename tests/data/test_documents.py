@@ -166,7 +166,7 @@ def put(place: Path, content: object) -> str:
 
 
 @pytest.mark.parametrize(("documents", "contents", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_text_is_told_in_a_line_with_its_place(tmp_path, documents, contents, message):
+def test_a_broken_text_gives_a_line_with_its_place(tmp_path, documents, contents, message):
     places = {name: put(tmp_path / name, content) for name, content in contents.items()}
     pairs = [places.pop("pairs")] if "pairs" in places else []
     far = {"far": {"news": places["far"]}} if "far" in places else {}

@@ -141,7 +141,7 @@ def divide_sets(documents: Sequence[str], *, valid: float, test: float, seed: in
     if count < 3:
         raise HeadroomError(
             f"{name}: found {count} of at least 3 documents, two to choose and check heads and one for the test; "
-            "give more text, or change `documents`, which says how they are told apart"
+            "give more text, or change `documents`, which says what a document is"
         )
     places = random.Random(seed).sample(range(count), count)
     in_valid = min(max(2, round(valid * count)), count - 1)

@@ -73,7 +73,7 @@ class JobForm:
         return {name: [fill(path, fixed) for path in paths] for name, paths in self._patterns(plan).items()}
 
     def _patterns(self, plan: Plan) -> dict[str, list[str]]:
-        """Return the output files with wildcards in the place of everything that tells jobs apart."""
+        """Return the output files with wildcards in the place of everything that differs between jobs."""
         key, calls = next(iter(self.calls.items()))
         found: dict[str, list[str]] = {}
         for number, (stage, values) in enumerate(calls):

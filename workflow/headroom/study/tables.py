@@ -175,7 +175,7 @@ class StudyTables:
     def trainings(self) -> dict[str, str]:
         """By run a short hash of its losses in every epoch: runs with the same one are the same training.
 
-        Runs without training are told apart by what they score.
+        Runs without training differ by what they score.
         """
         losses = self.frame("training")
         losses = losses[losses["measure"].isin(("train_loss", "valid_loss"))]
