@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import Head, parse_profile, single_units
 from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminate
 from headroom.methods.orders import least_important_first
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
@@ -66,7 +66,7 @@ class TestByHand:
         assert eliminate(model, numbers(3)) == [(FOUR, -5), (TWO, -5), (THREE, -3), (ONE, 0)]  # equal: table order
         found = scores(model, numbers(3))
         assert found == {ONE: 4, TWO: 2, THREE: 3, FOUR: 1}
-        assert least_important_first(found, heads_of(model)) == [FOUR, TWO, THREE, ONE]
+        assert least_important_first(found, single_units(heads_of(model))) == single_units([FOUR, TWO, THREE, ONE])
         assert scores(model, numbers(3), [ONE]) == {ONE: 0, TWO: 2, THREE: 3, FOUR: 1}
         assert scores(GameModel(model.game, removed=[ONE]), numbers(3)) == {ONE: 0, TWO: 2, THREE: 3, FOUR: 1}
 

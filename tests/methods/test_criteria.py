@@ -124,7 +124,7 @@ class TestReading:
             for metric, delta in zip(("accuracy", "loss"), deltas)
         ]
         found = criterion_scores("ablation", [write_rows(ABLATION, tmp_path / "a.csv", rows)], epoch=3)
-        assert [found[Head("E", 1, head)] for head in effects] == [2.0, 1.0, 0.0, 1.0]
+        assert [found[Head("E", 1, head)] for head in effects] == [(2.0, 0.5), (2.0, 0.1), (0.0, 0.3), (2.0, 0.1)]
 
     def test_what_ablation_costs_of_the_first_metric_on_the_set_that_chooses(self, tmp_path):
         rows = [

@@ -2,11 +2,13 @@
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Site, all_heads
+from headroom.core.heads import Site, all_heads, single_units
 from headroom.experiments.scores.table import SCORES
 from headroom.methods.orders import (
+    Order,
     bottom_first,
     least_important_first,
+    profiles,
     random_order,
     read_scores,
     rescore_order,
@@ -22,8 +24,8 @@ ENCODER = [Site("E", layer, 1) for layer in (1, 2, 3, 4)]
 COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value")
 
 
-def names(heads):
-    return " ".join(map(str, heads))
+def names(found):
+    return " ".join(str(head) for unit in found for head in unit)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +39,9 @@ def names(heads):
     ],
 )
 def test_layers_from_the_top_and_from_the_bottom(sites, expected):
-    heads = all_heads(sites)
-    assert names(top_first(heads)) == expected
-    assert names(bottom_first(heads)) == " ".join(reversed(expected.split()))
+    own = single_units(all_heads(sites))
+    assert names(top_first(own)) == expected
+    assert names(bottom_first(own)) == " ".join(reversed(expected.split()))
 
 
 @pytest.mark.parametrize(
@@ -70,24 +72,39 @@ def test_points_go_from_none_to_all_without_repeats(heads, step):
 
 def test_least_important_first_with_ties_in_table_order():
     scores = dict(zip(HEADS, [0.5, 0.1, 0.5, 0.1, 0.0, 0.5]))
-    assert names(HEADS) == "E1:1 E1:2 A1:1 A1:2 D1:1 D1:2"
-    assert names(least_important_first(scores, HEADS)) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
-    assert names(least_important_first(scores, HEADS[::-1])) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
-    assert names(least_important_first(scores, all_heads(SITES, "E"))) == "E1:2 E1:1"
+    assert names(single_units(HEADS)) == "E1:1 E1:2 A1:1 A1:2 D1:1 D1:2"
+    assert names(least_important_first(scores, single_units(HEADS))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    assert names(least_important_first(scores, single_units(HEADS[::-1]))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    assert names(least_important_first(scores, single_units(all_heads(SITES, "E")))) == "E1:2 E1:1"
+
+
+def test_a_group_scores_the_sum_of_its_heads_and_pairs_are_compared_in_turn():
+    e1, e2, a1, a2, d1, d2 = HEADS
+    pairs = [(e1, e2), (a1, a2), (d1, d2)]
+    scores = dict(zip(HEADS, [0.1, 0.6, 0.3, 0.3, 0.5, 0.2]))
+    assert least_important_first(scores, pairs) == [(a1, a2), (e1, e2), (d1, d2)]
+    ties = {head: (float(head.kind == "E"), number) for number, head in enumerate(HEADS)}
+    assert least_important_first(ties, pairs) == [(a1, a2), (d1, d2), (e1, e2)]
+
+
+def test_a_curve_removes_whole_groups():
+    e1, e2, a1, a2, d1, d2 = HEADS
+    order = Order("own", [(a1, a2), (e1,), (e2, d1, d2)])
+    assert profiles(order, 0.3) == [frozenset(), {a1, a2}, {a1, a2, e1}, frozenset(HEADS)]
 
 
 def test_a_head_without_a_score_is_named():
     with pytest.raises(HeadroomError, match="head D1:2: no score"):
-        least_important_first(dict.fromkeys(HEADS[:-1], 1.0), HEADS)
+        least_important_first(dict.fromkeys(HEADS[:-1], 1.0), single_units(HEADS))
 
 
 def test_random_orders_depend_on_the_seed_alone():
-    first = random_order(HEADS, 0)
-    assert sorted(first) == HEADS
-    assert random_order(HEADS, 0) == first
-    assert random_order(HEADS[::-1], 0) == first
-    assert len({names(random_order(HEADS, seed)) for seed in range(5)}) > 3
-    assert first != HEADS
+    first = random_order(single_units(HEADS), 0)
+    assert sorted(first) == single_units(HEADS)
+    assert random_order(single_units(HEADS), 0) == first
+    assert random_order(single_units(HEADS[::-1]), 0) == first
+    assert len({names(random_order(single_units(HEADS), seed)) for seed in range(5)}) > 3
+    assert first != single_units(HEADS)
 
 
 def test_scored_anew_after_every_step_by_hand():
@@ -104,20 +121,20 @@ def test_scored_anew_after_every_step_by_hand():
         asked.append(gone)
         return dict(zip(HEADS, tables[gone]))
 
-    assert rescore_order(HEADS, [0, 2, 4, 6], scores) == [e1, e2, d2, a2, a1, d1]
+    assert rescore_order(single_units(HEADS), [0, 2, 4, 6], scores) == single_units([e1, e2, d2, a2, a1, d1])
     assert asked == list(tables)
 
 
 def test_removed_first():
-    assert take_first(HEADS, 0) == frozenset()
-    assert take_first(HEADS, 2) == frozenset(HEADS[:2])
-    assert take_first(HEADS, 6) == frozenset(HEADS)
+    assert take_first(single_units(HEADS), 0) == frozenset()
+    assert take_first(single_units(HEADS), 2) == frozenset(HEADS[:2])
+    assert take_first(single_units(HEADS), 6) == frozenset(HEADS)
 
 
 @pytest.mark.parametrize("count", [7, -1])
 def test_more_heads_than_exist_are_refused(count):
     with pytest.raises(HeadroomError, match=f"cannot remove {count}, the model has 6 in scope"):
-        take_first(HEADS, count)
+        take_first(single_units(HEADS), count)
 
 
 class TestReadScores:

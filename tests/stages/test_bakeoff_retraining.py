@@ -7,7 +7,7 @@ import numpy
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import all_heads, format_profile
+from headroom.core.heads import all_heads, format_profile, join_units, single_units
 from headroom.core.resamples import read_with_resamples
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -63,7 +63,7 @@ def of(made, layout, *, draw=0, updates=0, metric="loss"):
 def test_layouts_are_of_one_size_and_by_the_scores(made):
     heads, count = made.heads, len(made.heads) // 4
     expected = {("full", 0): (), ("good", 0): heads[:count], ("bad", 0): heads[-count:]}
-    expected |= {("random", draw): random_order(heads, draw)[:count] for draw in (0, 1)}
+    expected |= {("random", draw): join_units(random_order(single_units(heads), draw)[:count]) for draw in (0, 1)}
     rows = made.table[["layout", "draw", "removed"]].drop_duplicates()
     assert {(name, draw): removed for name, draw, removed in rows.itertuples(index=False)} == {
         key: format_profile(gone) for key, gone in expected.items()
@@ -122,7 +122,9 @@ def test_the_full_model_is_trained_as_any_model_without_gates(made):
 
 def test_removed_heads_are_not_trained_and_can_be_sliced_out(made):
     model, judged, batches = batches_of(made)
-    layout = layouts({head: float(place) for place, head in enumerate(made.heads)}, made.heads, SETTINGS)[1]
+    layout = layouts({head: float(place) for place, head in enumerate(made.heads)}, single_units(made.heads), SETTINGS)[
+        1
+    ]
     parts = {head: part for live in model.live_sites for head, part in rows_of(live).items()}
     start = {head: part.clone() for head, part in parts.items()}
     outcomes = dict(before_and_after(model, judged, layout, batches, SETTINGS, 3))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import format_profile, parse_profile
+from headroom.core.heads import format_profile, join_units, parse_profile, single_units
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.data.parallel import read_pairs
 from headroom.engines.fairseq.judging import TranslatedSet
@@ -58,7 +58,7 @@ def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
     removal.main(arguments(toy, lively_checkpoint, tmp_path, "--scores", scores, "--share", "0.25"))
     table, values = checks(tmp_path)
     found = read_scores(scores, epoch=2, criterion="gradient-example")
-    assert set(table["removed"]) == {format_profile(least_important_first(found, list(found))[:6])}
+    assert set(table["removed"]) == {format_profile(join_units(least_important_first(found, single_units(found))[:6]))}
     assert values["identical_outputs"] == 1
 
 

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 import torch
-from headroom.core.heads import Head
+from headroom.core.heads import Head, single_units
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.resamples import Resamples
 from headroom.engines.engine import CALIBRATION
@@ -108,7 +108,11 @@ def test_scores_are_those_of_the_predictions_one_by_one(classifier, judged, remo
     assert outcome.scores["accuracy"] == pytest.approx(100 * accuracy_score(gold, predicted))
     assert outcome.scores["f1"] == pytest.approx(100 * f1_score(gold, predicted))
     assert outcome.scores["loss"] == pytest.approx(numpy.mean(nats), rel=1e-5)
-    rows = curve(Judge(classifier, judged), Order("own", [*removed.removed]), 1.0, Resamples()) if removed else []
+    rows = (
+        curve(Judge(classifier, judged), Order("own", single_units(removed.removed)), 1.0, Resamples())
+        if removed
+        else []
+    )
     right = numpy.equal(gold, predicted)
     bins = [numpy.flatnonzero(numpy.digitize(sure, numpy.linspace(0, 1, 16)) == bin) for bin in range(1, 16)]
     error = sum(abs(sum(right[own]) - sum(numpy.array(sure)[own])) for own in bins) / len(gold)

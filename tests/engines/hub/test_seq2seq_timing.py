@@ -37,5 +37,11 @@ def test_generation_runs_all_steps(tmp_path):
     work = workload(translator, TEXT, 3)
     output = work.action(translator, "generation")()
     assert output.shape[1] == 1 + work.shape["steps"]
+    rows, source, steps = *work.batch.source.shape, work.batch.taught[0].shape[1]
+    widths = {live.site.kind: len(live.kept) * live.head_width for live in translator.live_sites}
+    layers = sum(site.kind == "D" for site in translator.sites)
+    expected = layers * rows * (widths["D"] * steps + widths["A"] * source) * 2 * 4  # keys and values, float32
+    assert work.cache_bytes(translator, "generation") == expected
+    assert work.cache_bytes(translator, "encoder") is None
     with pytest.raises(HeadroomError, match="exceeds the 4 examples"):
         workload(translator, TEXT, 5)

@@ -119,5 +119,19 @@ def all_heads(sites: Iterable[Site], scope: str = "all") -> list[Head]:
     return sorted(head for site in chosen for head in site.head_names())
 
 
+Unit = tuple[Head, ...]
+"""Heads that are removed together."""
+
+
+def single_units(heads: Iterable[Head]) -> list[Unit]:
+    """Return heads that are removed one by one, as units."""
+    return [(head,) for head in heads]
+
+
+def join_units(units: Iterable[Unit]) -> frozenset[Head]:
+    """Return the heads of units."""
+    return frozenset(head for unit in units for head in unit)
+
+
 HALVES = {"all": slice(None), "choose": slice(0, None, 2), "score": slice(1, None, 2)}
 """Examples at even positions choose, examples at odd positions score."""

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 import torch
 from torch import Tensor, nn
 
-from headroom.core.heads import Head, Site, format_profile
+from headroom.core.heads import Head, Site, Unit, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.batch import Given
 from headroom.engines.gates import Gates, Replacements
@@ -56,6 +56,23 @@ class HeadModel(ABC, Generic[Given]):
         """The profile of the sliced heads."""
         kept = {head for live in self.live_sites for head in live.kept_heads()}
         return format_profile({head for site in self.sites for head in site.head_names()} - kept)
+
+    def units(self, unit: str = "head", scope: str = "all") -> list[Unit]:
+        """Return the heads in scope by what is removed at once, in table order.
+
+        Args:
+            unit: `head`, each on its own, or `group`, those together that share keys and values.
+            scope: As of `core.heads.all_heads`.
+        """
+        shared = {
+            head: (live.site, place if live.groups is None else live.groups[place])
+            for live in self.live_sites
+            for place, head in enumerate(live.kept_heads())
+        }
+        found: dict[object, list[Head]] = {}
+        for head in all_heads(self.sites, scope):
+            found.setdefault(shared.get(head, head) if unit == "group" else head, []).append(head)
+        return [tuple(heads) for heads in found.values()]
 
     @abstractmethod
     def losses(self, batch: Given) -> tuple[Tensor, Tensor]:

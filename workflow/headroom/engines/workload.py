@@ -37,6 +37,10 @@ class Workload(ABC, Generic[Timed]):
     def multiply_adds(self, model: Timed, part: str) -> int:
         """Count the multiply-adds of a part as run."""
 
+    def cache_bytes(self, model: Timed, part: str) -> int | None:  # noqa: ARG002
+        """Return the size of the cache of keys and values once the batch is read; None without one."""
+        return None
+
 
 def count_multiply_adds(
     model: nn.Module, run: Callable[[], object], *, transposed: tuple[type[nn.Module], ...] = ()

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
+from headroom.core.heads import Head, single_units
 from headroom.core.progress import Steps
 from headroom.core.resamples import Resamples
 from headroom.core.table import signature
@@ -194,11 +194,12 @@ def controls(
     2020 retrain random layouts; Voita et al. 2019 have no such control).
     """
     yield build_continued(heads)
+    units = single_units(heads)
     for name, k in kept_counts(settings, len(heads)):
-        gone = take_first(least_important_first(scores, heads), len(heads) - k)
+        gone = take_first(least_important_first(scores, units), len(units) - k)
         yield FurtherTraining("gradient", k, 0, FixedGates(gone, heads), f"gradient-{name}")
         for draw in range(1, settings.random_draws + 1):
-            gone = take_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
+            gone = take_first(random_order(units, 1000 * seed + draw), len(units) - k)
             yield FurtherTraining("random", k, draw, FixedGates(gone, heads), f"random{draw}-{name}")
 
 

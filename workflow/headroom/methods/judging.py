@@ -19,7 +19,7 @@ import numpy
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
-from headroom.core.heads import format_profile
+from headroom.core.heads import format_profile, join_units
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.progress import Steps
 from headroom.core.statistics import (
@@ -171,12 +171,13 @@ def curve(
     Args:
         judge: The model on a set.
         order: The removal order.
-        step: The share of its heads removed at each step.
+        step: The share of its units removed at each step.
         resamples: Takes the resampled scores of the rows, if they are wanted.
         replacement: What replaces the z of removed heads.
         repair: The repair of every model of the curve, instead of a replacement.
     """
-    named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": len(order.heads)}
+    named = {name: value for name, value in vars(order).items() if name != "units"}
+    named |= {"heads_total": len(join_units(order.units))}
     cases = []
     for gone in profiles(order, step):
         intervention = Intervention(gone, replacement=replacement, repair=repair)

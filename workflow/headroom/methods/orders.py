@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
+from headroom.core.heads import Head, Unit, join_units
 from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
 from headroom.experiments.scores.table import SCORES
 
@@ -27,10 +27,10 @@ _FROM_THE_OUTPUT = ("A", "D", "E")
 
 @dataclass(frozen=True)
 class Order:
-    """A removal order and the columns that name it."""
+    """A removal order of units of heads, and the columns that name it."""
 
     order: str
-    heads: list[Head]
+    units: list[Unit]
     normalised: str = ""
     ranking: str = "fixed"
     draw: int = 0
@@ -70,82 +70,90 @@ def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, floa
     return {Head(kind, int(layer), int(head)): float(v) for (kind, layer, head), v in zip(places, values)}
 
 
-def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -> list[Head]:
-    """Return heads by rising score; equal scores in table order (kind, layer, head).
+def least_important_first(
+    scores: Mapping[Head, float] | Mapping[Head, float | tuple[float, float]], units: Sequence[Unit]
+) -> list[Unit]:
+    """Return units by the rising sum of the scores of their heads; equal ones in table order (kind, layer, head).
+
+    Scores may be pairs, whose second numbers order units of equal first ones.
 
     Raises:
         HeadroomError: If a head has no score.
     """
-    missing = [head for head in heads if head not in scores]
-    if missing:
-        raise HeadroomError(f"head {missing[0]}: no score; score the full model first")
-    return sorted(heads, key=lambda head: (scores[head], head))
+    if missing := next((head for head in sorted(join_units(units)) if head not in scores), None):
+        raise HeadroomError(f"head {missing}: no score; score the full model first")
+    pairs = {head: score if isinstance(score, tuple) else (score,) for head, score in scores.items()}
+    return sorted(units, key=lambda unit: (*map(sum, zip(*(pairs[head] for head in unit))), unit))
 
 
-def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
-    """Return heads in a random order that depends only on the seed and the heads."""
-    return random.Random(f"order {seed}").sample(sorted(heads), len(heads))
+def random_order(units: Sequence[Unit], seed: int) -> list[Unit]:
+    """Return units in a random order that depends only on the seed and the units."""
+    return random.Random(f"order {seed}").sample(sorted(units), len(units))
 
 
-def top_first(heads: Sequence[Head]) -> list[Head]:
-    """Return heads from the top layers down, a control without scores (HARP prunes high layers first).
+def top_first(units: Sequence[Unit]) -> list[Unit]:
+    """Return units from the top layers down, a control without scores (HARP prunes high layers first).
 
-    The height of a head is its layer as a share of the layers of its kind among `heads`: the last layers of an encoder
+    The height of a head is its layer as a share of the layers of its kind among `units`: the last layers of an encoder
     and of a decoder have the same height, also if their numbers of layers differ. At one height the kinds
     follow from the output down, A, D, E. The heads of a site are in the order of their numbers, which means nothing.
     """
+    heads = join_units(units)
     layers = {kind: max(head.layer for head in heads if head.kind == kind) for kind in {head.kind for head in heads}}
-    return sorted(heads, key=lambda head: (-head.layer / layers[head.kind], _FROM_THE_OUTPUT.index(head.kind), head))
+
+    def place(unit: Unit) -> tuple[float, int, Unit]:
+        return -unit[0].layer / layers[unit[0].kind], _FROM_THE_OUTPUT.index(unit[0].kind), unit
+
+    return sorted(units, key=place)
 
 
-def bottom_first(heads: Sequence[Head]) -> list[Head]:
-    """Return heads from the bottom layers up, a control: the reverse of `top_first`."""
-    return top_first(heads)[::-1]
+def bottom_first(units: Sequence[Unit]) -> list[Unit]:
+    """Return units from the bottom layers up, a control: the reverse of `top_first`."""
+    return top_first(units)[::-1]
 
 
-def control_orders(name: str, heads: Sequence[Head], *, draws: int) -> list[Order]:
+def control_orders(name: str, units: Sequence[Unit], *, draws: int) -> list[Order]:
     """Return the orders of a control without scores: random ones with seeds from 0, or a single one by layers."""
     if name == "random":
-        return [Order(name, random_order(heads, draw), draw=draw) for draw in range(draws)]
-    return [Order(name, {"top-first": top_first, "bottom-first": bottom_first}[name](heads))]
+        return [Order(name, random_order(units, draw), draw=draw) for draw in range(draws)]
+    return [Order(name, {"top-first": top_first, "bottom-first": bottom_first}[name](units))]
 
 
-def step_sizes(heads: int, step: float) -> list[int]:
-    """Return the number of removed heads at each point of a curve: from 0 in steps of about the share `step` to all.
+def step_sizes(units: int, step: float) -> list[int]:
+    """Return the number of removed units at each point of a curve: from 0 in steps of about the share `step` to all.
 
-    Counts are rounded to whole heads and distinct, and the last is exactly `heads`.
+    Counts are rounded to whole units and distinct, and the last is exactly `units`.
     """
     points = round(1 / step)
-    return sorted({round(heads * point / points) for point in range(points + 1)})
+    return sorted({round(units * point / points) for point in range(points + 1)})
 
 
 def rescore_order(
-    heads: Sequence[Head], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
-) -> list[Head]:
+    units: Sequence[Unit], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
+) -> list[Unit]:
     """Return the removal order in which the remaining heads are re-scored after every step.
 
-    `sizes` are the numbers of removed heads at each point, from `step_sizes`; `scores` scores all heads under a
+    `sizes` are the numbers of removed units at each point, from `step_sizes`; `scores` scores all heads under a
     profile.
     """
-    order: list[Head] = []
+    order: list[Unit] = []
     for size in sizes[1:]:
-        gone = frozenset(order)
-        rest = [head for head in heads if head not in gone]
-        order += least_important_first(scores(gone), rest)[: size - len(order)]
+        rest = [unit for unit in units if unit not in set(order)]
+        order += least_important_first(scores(join_units(order)), rest)[: size - len(order)]
     return order
 
 
-def take_first(order: Sequence[Head], count: int) -> frozenset[Head]:
-    """Return the profile of the first `count` heads of an order.
+def take_first(order: Sequence[Unit], count: int) -> frozenset[Head]:
+    """Return the profile of the first `count` units of an order.
 
     Raises:
-        HeadroomError: If the order has fewer heads.
+        HeadroomError: If the order has fewer units.
     """
     if not 0 <= count <= len(order):
         raise HeadroomError(f"share of heads: cannot remove {count}, the model has {len(order)} in scope; remove fewer")
-    return frozenset(order[:count])
+    return join_units(order[:count])
 
 
 def profiles(order: Order, step: float) -> list[frozenset[Head]]:
     """Return the profiles of a curve, from no head removed to all, in steps of about the share `step`."""
-    return [take_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
+    return [take_first(order.units, count) for count in step_sizes(len(order.units), step)]

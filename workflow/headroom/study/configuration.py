@@ -36,7 +36,8 @@ def tasks_in(configuration: Any) -> dict[str, TaskDescription]:
 
 
 def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
-    main = mapping(section.get("pruning")).get("main")
+    pruning = mapping(section.get("pruning"))
+    main = pruning.get("main")
     generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
     known = {"main": str(main)} if main else {}
     return TaskDescription(
@@ -44,6 +45,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         arms=_arms_of(section),
         ground=_ground(section),
         own_trees=all(generated.values()),
+        groups=pruning.get("unit") == "group",
         window=mapping(section.get("windows")).get("length"),
         **known,
     )

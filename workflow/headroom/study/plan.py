@@ -259,6 +259,10 @@ class Plan:
         """Return sections of a run's configuration, and the main criterion of its task."""
         return {**self.sections(run, *names), "pruning": {"main": self.task(run).pruning.main}}
 
+    def with_order(self, run: str, *names: str) -> dict[str, Any]:
+        """Return sections of a run's configuration, and how heads are ordered for removal."""
+        return {**self.sections(run, *names), "pruning": keep(self.task(run).pruning, "main", "unit")}
+
 
 def leave_out(section: Any, *keys: str) -> dict[str, Any]:
     """Return a section of the configuration as data, without keys that are irrelevant to a job."""

@@ -12,7 +12,7 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import EncoderDecoderCache, PreTrainedModel, PreTrainedTokenizerBase
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
@@ -194,3 +194,12 @@ class HubModel(HeadModel[Given]):
         """Return rows of pieces and their masks as tensors (B, T) on the model's device, padded on the right."""
         padded = self.tokenizer.pad(rows, return_tensors="pt", padding_side="right")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
+
+
+def count_bytes(output: Any) -> int:
+    """Return the size of the keys and values that a pass with a cache has put into it."""
+    cache = output.past_key_values
+    both = isinstance(cache, EncoderDecoderCache)
+    caches = [cache.self_attention_cache, cache.cross_attention_cache] if both else [cache]
+    layers = [layer for one in caches for layer in one.layers if layer.is_initialized]
+    return sum(tensor.nbytes for layer in layers for tensor in (layer.keys, layer.values))

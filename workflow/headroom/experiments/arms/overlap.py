@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks
 from headroom.core.command import stage_parser
-from headroom.core.heads import Head
+from headroom.core.heads import Head, single_units
 from headroom.core.table import signature
 from headroom.experiments.arms.table import OVERLAP
 from headroom.experiments.arms.tables import add_main, groups, joint_signature, main_criteria, main_scores, read_runs
@@ -64,7 +64,7 @@ def rank_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked
         important = by_head(rows, rows["value"])
         about = signature(normalised="raw", epoch=f"{rows['epoch'].iloc[0]:g}", heads=len(rows))
         about = f"{joint_signature(rows['signature'].astype(str))}|{about}"
-        order = least_important_first(important, list(important))
+        order = [head for (head,) in least_important_first(important, single_units(important))]
         found.append(Ranked(name, task, arm, int(seed), mains[task], order, about))
     return found
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import Head, all_heads
+from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.bakeoff.settings import BakeoffSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_CURVES
+from headroom.experiments.pruning.settings import OrderSettings
 from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, criterion, criterion_scores, find_family
 from headroom.methods.orders import (
     CONTROLS,
@@ -43,7 +44,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--score-on", default="choose", help="set for re-scoring and repairs")
     parser.add_argument("--judge-on", default="test", help="set for the curves")
     parser.add_argument("--output", required=True, help="table of curves; resampled scores are written next to it")
-    add_settings(parser, bakeoff=BakeoffSettings)
+    add_settings(parser, bakeoff=BakeoffSettings, pruning=OrderSettings)
     engine.add_judging(parser)
     return parser
 
@@ -75,29 +76,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def orders(engine: Engine, given: argparse.Namespace, settings: BakeoffSettings, model: HeadModel) -> Iterator[Order]:
     """Yield the orders that `--order` names: draws of random orders, another control, or a criterion's."""
-    heads = all_heads(model.sites)
+    units = model.units(settings_from(given, "pruning", OrderSettings).unit)
     if given.order == REVERSE:
-        yield Order(REVERSE, least_important_first(read_order_scores(given, REFERENCE), heads)[::-1])
+        yield Order(REVERSE, least_important_first(read_order_scores(given, REFERENCE), units)[::-1])
         return
     if given.order in CONTROLS:
-        yield from control_orders(given.order, heads, draws=settings.random_draws)
+        yield from control_orders(given.order, units, draws=settings.random_draws)
         return
     one = criterion(given.order)
-    yield Order(given.order, least_important_first(read_order_scores(given, given.order), heads))
+    yield Order(given.order, least_important_first(read_order_scores(given, given.order), units))
     if given.order in settings.rescored:
         model = engine.load(given.checkpoint, maps=one.maps) if one.maps else model
         batches = engine.batches(model, engine.examples(given.score_on, settings.examples), BATCH_EXAMPLES)
         score = one.score
         if score is None:
             raise HeadroomError(f"bakeoff.rescored: {given.order} cannot be scored again; leave it out")
-        sizes = step_sizes(len(heads), settings.step)
-        again = rescore_order(heads, sizes, lambda gone: score(model, batches, gone)[given.order])
+        sizes = step_sizes(len(units), settings.step)
+        again = rescore_order(units, sizes, lambda gone: score(model, batches, gone)[given.order])
         yield Order(given.order, again, ranking="rescored")
 
 
-def read_order_scores(given: argparse.Namespace, name: str) -> dict[Head, float]:
+def read_order_scores(given: argparse.Namespace, name: str) -> Mapping[Head, float | tuple[float, float]]:
     """Return the scores of a criterion from the tables given; see `criterion_scores`."""
     epoch = read_epoch(given.checkpoint)
     if not find_family(name):
-        return dict(criterion_scores(name, given.scores, epoch=epoch, chosen_on=given.score_on))
+        return criterion_scores(name, given.scores, epoch=epoch, chosen_on=given.score_on)
     return read_compared(given.scores, epoch=epoch, criterion=name)

@@ -78,7 +78,7 @@ def list_retrained(plan: Plan) -> Iterator[Values]:
 
 def curve_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
     """Return the settings of the curves of a run by one order."""
-    order, found = values["order"], plan.sections(values["run"], "bakeoff", "answers", "sampling")
+    order, found = values["order"], plan.with_order(values["run"], "bakeoff", "answers", "sampling")
     unused = ["criteria", "retraining", *([] if order == "random" else ["random_draws"])]
     again = [name for name in found["bakeoff"].rescored if name == order]
     own = leave_out(found["bakeoff"], *unused) | {"criteria": again, "rescored": again}

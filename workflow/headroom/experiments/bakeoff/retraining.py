@@ -20,7 +20,7 @@ from pydantic import Field, PositiveInt
 from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.heads import Head, Unit, all_heads, format_profile
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
@@ -80,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError("--updates 0: no further training; give at least 1")
     scores = read_compared(given.scores, epoch=read_epoch(given.checkpoint), criterion=settings.criterion)
     model = engine.load(given.checkpoint)
-    heads = all_heads(model.sites)
-    found = layouts(scores, heads, settings)
+    units = model.units()
+    found = layouts(scores, units, settings)
     batches = engine.batches(
         model, engine.examples("train", settings.updates * settings.batch_examples), settings.batch_examples
     )
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     resamples = Resamples()
     rows: list[dict[str, Any]] = []
     for layout in follow_items(found, "bakeoff_retraining", "layouts"):
-        state = leading | build_columns(layout) | {"heads_total": len(heads)}
+        state = leading | build_columns(layout) | {"heads_total": len(units)}
         model.model.load_state_dict(trained)
         for updates, outcome in before_and_after(model, judged, layout, batches, settings, given.seed):
             about = build_signature(settings, updates, given.seed)
@@ -100,25 +100,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     resamples.write(resamples_beside(given.output))
 
 
-def layouts(scores: Mapping[Head, float], heads: Sequence[Head], settings: RetrainingSettings) -> list[Layout]:
+def layouts(scores: Mapping[Head, float], units: Sequence[Unit], settings: RetrainingSettings) -> list[Layout]:
     """Return the full layout, and the good, the bad and the random ones, which have one size.
 
     Raises:
         HeadroomError: If the share removes none of the heads, or all.
     """
-    count = round(settings.share * len(heads))
-    if not 0 < count < len(heads):
+    count = round(settings.share * len(units))
+    if not 0 < count < len(units):
         raise HeadroomError(
-            f"--share {settings.share:g}: removes {count} of {len(heads)} heads; give one that removes and keeps some"
+            f"--share {settings.share:g}: removes {count} of {len(units)} heads; give one that removes and keeps some"
         )
-    order = least_important_first(scores, heads)
+    order = least_important_first(scores, units)
     good, bad = (take_first(one, count) for one in (order, order[::-1]))
-    random = control_orders("random", heads, draws=settings.random_draws)
+    random = control_orders("random", units, draws=settings.random_draws)
     return [
         Layout("full"),
         Layout("good", good, settings.criterion),
         Layout("bad", bad, settings.criterion),
-        *(Layout("random", take_first(one.heads, count), draw=one.draw) for one in random),
+        *(Layout("random", take_first(one.units, count), draw=one.draw) for one in random),
     ]
 
 

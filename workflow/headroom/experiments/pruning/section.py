@@ -71,7 +71,8 @@ def _steps(rows: pandas.DataFrame, study: StudyTables) -> Fold:
         is_published("curves", study, rows["task"].unique()),
         rows["calibration_error"].notna().any(),
     )
-    text = words("pruning", "method", runs=runs, paper=has_paper, calibration=calibrated)
+    grouped = any(study.description(str(task)).groups for task in rows["task"].unique())
+    text = words("pruning", "method", runs=runs, paper=has_paper, calibration=calibrated, grouped=grouped)
     return Fold("every step of every order" + (", and the paper’s" if has_paper else ""), tables=tuple(made), text=text)
 
 

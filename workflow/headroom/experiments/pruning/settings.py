@@ -13,6 +13,8 @@ CriterionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 Normalised = Literal["raw", "layer"]
 
+Unit = Literal["head", "group"]
+
 
 class MainSettings(Settings):
     """The main criterion of the study."""
@@ -25,7 +27,17 @@ class MainSettings(Settings):
     )
 
 
-class PruningSettings(MainSettings):
+class OrderSettings(MainSettings):
+    """How heads are ordered for removal."""
+
+    unit: Unit = Field(
+        "head",
+        description="what is removed at once, in curves, real removal and timing: head, or group, all heads that share "
+        "keys and values, so that the cache of generation shrinks; a group scores the sum of its heads",
+    )
+
+
+class PruningSettings(OrderSettings):
     """Curves of the metric against the number of heads removed."""
 
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")

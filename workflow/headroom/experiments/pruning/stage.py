@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import Head, all_heads
+from headroom.core.heads import Head, Unit
 from headroom.core.interventions import Intervention, add_replacement, add_shards
 from headroom.core.progress import follow_items
 from headroom.engines.command import given_engine, model_parser
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rescore = rescorer(engine, given, scoring, model)
         scopes = [one for name in given.scopes for one in (map(str, model.sites) if name == "sites" else [name])]
         found = {  # all of them first, so that errors in tables are reported before any evaluation
-            scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
+            scope: list(orders(given, pruning, epoch, model.units(pruning.unit, scope), rescore))
             for scope in follow_items(scopes, "pruning", f"scopes ordered at epoch {epoch}")
         }
         curves = [order for own in found.values() for order in own]
@@ -133,27 +133,27 @@ def check_criteria(pruning: PruningSettings) -> None:
 
 
 def orders(
-    given: argparse.Namespace, pruning: PruningSettings, epoch: float, heads: list[Head], rescore: Rescore
+    given: argparse.Namespace, pruning: PruningSettings, epoch: float, units: list[Unit], rescore: Rescore
 ) -> Iterator[Order]:
-    """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
+    """Yield the removal orders of some units of heads: by each criterion, by ablation, and the controls."""
     main_scores = read_scores(given.scores, epoch=epoch, criterion=pruning.main)
     if given.only_main == "true":
-        yield Order(pruning.main, least_important_first(main_scores, heads), "raw")
+        yield Order(pruning.main, least_important_first(main_scores, units), "raw")
         return
     for name in (name for name in pruning.criteria if criterion(name).table == SCORES):
         for normalised in pruning.normalisations:
             scores = read_scores(given.scores, epoch=epoch, criterion=name, normalised=normalised)
-            yield Order(name, least_important_first(scores, heads), normalised)
-        order = rescore_order(heads, step_sizes(len(heads), pruning.step), rescore(name))
+            yield Order(name, least_important_first(scores, units), normalised)
+        order = rescore_order(units, step_sizes(len(units), pruning.step), rescore(name))
         yield Order(name, order, "raw", "rescored")
     always = ["ablation"] if given.ablation else []
     for name in dict.fromkeys(name for name in [*always, *pruning.criteria] if criterion(name).table != SCORES):
         paths: list[str] = getattr(given, criterion(name).table)
-        scores = criterion_scores(name, paths, epoch=epoch, chosen_on=given.score_on)
-        yield Order(name, least_important_first(scores, heads))
+        found = criterion_scores(name, paths, epoch=epoch, chosen_on=given.score_on)
+        yield Order(name, least_important_first(found, units))
     for draw in range(pruning.random_draws):
-        yield Order("random", random_order(heads, draw), draw=draw)
-    yield Order("reverse", least_important_first(main_scores, heads)[::-1])
+        yield Order("random", random_order(units, draw), draw=draw)
+    yield Order("reverse", least_important_first(main_scores, units)[::-1])
 
 
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:

@@ -28,7 +28,7 @@ REMOVE = Stage(
     calls=lambda plan: plan.calls(run for run in plan.detailed if run in plan.removable),
     outputs=outputs,
     reads=read,
-    settings=lambda plan, values: plan.with_main(values["run"], "removal", "answers"),
+    settings=lambda plan, values: plan.with_order(values["run"], "removal", "answers"),
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
 )

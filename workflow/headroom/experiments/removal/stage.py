@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import Head, all_heads, format_profile, parse_profile
+from headroom.core.heads import Head, format_profile, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.pruning.settings import OrderSettings
 from headroom.experiments.removal.settings import RemovalSettings
 from headroom.experiments.removal.table import REMOVAL
 from headroom.methods.orders import least_important_first, read_scores, take_first
@@ -36,7 +36,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
     parser.add_argument("--sliced", required=True, help="output path of the sliced checkpoint")
     parser.add_argument("--output", required=True, help="table of checks")
-    add_settings(parser, removal=RemovalSettings, pruning=MainSettings)
+    add_settings(parser, removal=RemovalSettings, pruning=OrderSettings)
     engine.add_judging(parser)
     return parser
 
@@ -75,10 +75,10 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
         raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
-    main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
-    heads = all_heads(model.sites)
-    return take_first(least_important_first(scores, heads), round(share * len(heads)))
+    order = settings_from(given, "pruning", OrderSettings)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=order.main)
+    units = model.units(order.unit)
+    return take_first(least_important_first(scores, units), round(share * len(units)))
 
 
 def compare(

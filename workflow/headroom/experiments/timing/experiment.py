@@ -14,7 +14,7 @@ TIME = Stage(
         **plan.trained_model(values["run"], "test"),
         "scores": plan.tables("scores", [values["run"]]),
     },
-    settings=lambda plan, values: plan.with_main(values["run"], "timing"),
+    settings=lambda plan, values: plan.with_order(values["run"], "timing"),
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
 )

@@ -41,7 +41,8 @@ def section(study: StudyTables, views: Views) -> Parts:
     rows = pandas.concat([_timings(view) for view in views.values()], ignore_index=True)
     noise = (timing_noise(rows_where(rows, task=task)) for task in views)
     columns = ["task", "part", "model", "share_removed", "batch_size", "milliseconds", "speedup ~", "expected_speedup"]
-    table = Table("timing", rows, [*columns, "parameters"])
+    cached = ["cache"] if rows["cache"].notna().any() else []
+    table = Table("timing", rows, [*columns, "parameters", *cached], {"cache": "cache (kB)"})
     measured = {
         "repeats": listing(dict.fromkeys(map(count, rows["repeats"]))),
         "devices": listing(dict.fromkeys(map(device_name, rows["device"]))),
@@ -50,7 +51,7 @@ def section(study: StudyTables, views: Views) -> Parts:
     parts = (pandas.DataFrame(part) for _, part in rows.groupby(["task", "part"], sort=False))
     dots = pandas.concat([_half(part, study.kind_of(part["task"].iloc[0])) for part in parts], ignore_index=True)
     is_whole = dots["part"].isin(WHOLE_MODEL)
-    folds = [Fold("every timing", tables=(table,), text=words("timing", "method", **measured))]
+    folds = [Fold("every timing", tables=(table,), text=words("timing", "method", cached=bool(cached), **measured))]
     if not is_whole.all():
         folds.insert(0, Fold("parts of the models alone", _figure("timing_parts", dots[~is_whole], study)))
     how = words("timing", "figure", paper=PAPER in set(dots["source"]))
@@ -62,7 +63,7 @@ def _timings(view: StudyTables) -> pandas.DataFrame:
     """Return the timings of the run of one task shown first, parts in order."""
     rows = rows_where(view.timing, run=main_run(view.timing, view))
     parts = in_order(rows["part"], PART_NAMES)
-    rows = rows.assign(task=view.task, milliseconds=1000 * rows["median_seconds"])
+    rows = rows.assign(task=view.task, milliseconds=1000 * rows["median_seconds"], cache=rows["cache_bytes"] / 1000)
     return rows.sort_values("part", key=lambda part: part.map(parts.index), kind="stable")
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.command import read_epoch
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import all_heads
+from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.pruning.settings import OrderSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
 from headroom.methods.orders import least_important_first, read_scores, take_first
@@ -39,7 +39,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set with the timed examples")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
-    add_settings(parser, timing=TimingSettings, pruning=MainSettings)
+    add_settings(parser, timing=TimingSettings, pruning=OrderSettings)
     return parser
 
 
@@ -54,7 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     samples: list[dict[str, Any]] = []
     with torch.inference_mode():
         examples = engine.examples(given.set)
-        models = build_models(engine, given, settings)
+        models: Models = {FULL: engine.load(given.checkpoint)}
+        removed = {0.0: 0}
+        for share, gone in choose_heads(given, settings, models[FULL]).items():
+            masked, sliced = engine.load(given.checkpoint), engine.load(given.checkpoint)
+            masked.gates.mask(gone)
+            sliced.remove(gone)
+            models |= {("masked", share): masked, ("sliced", share): sliced}
+            removed[share] = len(gone)
         works = {size: engine.workload(models[FULL], examples, size) for size in settings.batch_sizes}
         for size, work in works.items():
             processor = (platform.processor() or platform.machine()).replace("|", "/")
@@ -62,29 +69,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for part in work.parts:
                 seconds, added = measure(given, settings, models, part, work, size)
                 samples += [row | {"signature": about} for row in seconds]
-                rows += [row | {"signature": about} for row in added]
+                rows += [row | {"heads_removed": removed[row["share_removed"]], "signature": about} for row in added]
             logger.info("timed batches of %d", size)
     TIMING_SAMPLES.write(given.samples, samples)
     TIMING.write(given.output, rows)
 
 
-def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSettings) -> Models:
-    """Load the full model, and a masked and a sliced one for each share."""
-
-    def load() -> HeadModel:
-        return engine.load(given.checkpoint)
-
-    models: Models = {FULL: load()}
-    main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
-    order = least_important_first(scores, all_heads(models[FULL].sites))
-    for share in settings.shares:
-        gone = take_first(order, round(share * len(order)))
-        masked, sliced = load(), load()
-        masked.gates.mask(gone)
-        sliced.remove(gone)
-        models |= {("masked", share): masked, ("sliced", share): sliced}
-    return models
+def choose_heads(
+    given: argparse.Namespace, settings: TimingSettings, full: HeadModel
+) -> Mapping[float, frozenset[Head]]:
+    """Return the least important heads for each share."""
+    ordered = settings_from(given, "pruning", OrderSettings)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=ordered.main)
+    order = least_important_first(scores, full.units(ordered.unit))
+    return {share: take_first(order, round(share * len(order))) for share in settings.shares}
 
 
 def measure(
@@ -111,11 +109,9 @@ def _summaries(
         median, low, high = quartiles(seconds[name, share])
         speedup, speedup_low, speedup_high = ratio_summary(seconds[FULL], seconds[name, share])
         cost = work.multiply_adds(model, part)
-        heads = sum(site.heads for site in model.sites)
         yield {
             "model": name,
             "share_removed": share,
-            "heads_removed": round(share * heads),
             "median_seconds": median,
             "quartile_low": low,
             "quartile_high": high,
@@ -126,4 +122,5 @@ def _summaries(
             "expected_speedup": full_cost / cost,
             "multiply_adds": cost,
             "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
+            "cache_bytes": work.cache_bytes(model, part),
         }

@@ -15,8 +15,8 @@ _TIMED = (
     Column(
         "part",
         "text",
-        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of"
-        " classification `model`: a forward pass",
+        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of language"
+        " models `prefill`: the text is read, and `generation`; of classification `model`: a forward pass",
     ),
     Column("batch_size", "integer", "examples in the batch", "examples"),
 )
@@ -47,6 +47,13 @@ TIMING = Table(
         ),
         Column("multiply_adds", "integer", "of all linear layers and both attention products, as run"),
         Column("parameters", "integer", "of the whole model"),
+        Column(
+            "cache_bytes",
+            "integer",
+            "of generation with models of transformers: keys and values of the batch's own positions; else empty",
+            "bytes",
+            optional=True,
+        ),
         Column("threads", "integer", "threads that torch may use"),
         Column("device", "text", "`cpu` or `cuda`"),
         SIGNATURE,

@@ -167,10 +167,10 @@ def normalise_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
 
 def criterion_scores(
     name: str, paths: Sequence[Path | str], *, epoch: float, chosen_on: str = "choose"
-) -> dict[Head, float]:
+) -> dict[Head, float | tuple[float, float]]:
     """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
 
-    For a criterion that breaks ties they are the ranks of the heads, from 0.
+    For a criterion that breaks ties they are pairs: the value and what orders equal values.
     """
     one = criterion(name)
     if not paths:
@@ -179,18 +179,13 @@ def criterion_scores(
         rows = one.read(path, chosen_on)
         rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
         if len(rows):
-            return by_head(rows, _rank_rows(rows) if "tie" in rows else rows["value"])
+            heads = by_head(rows, rows["value"])
+            ties = by_head(rows, rows["tie"]) if "tie" in rows else {}
+            return {head: (value, ties[head]) for head, value in heads.items()} if ties else dict(heads)
     named = ", ".join(map(str, paths))
     raise HeadroomError(
         f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
     )
-
-
-def _rank_rows(rows: pandas.DataFrame) -> list[float]:
-    """Return the rank of every row by value, equal ones by `tie`, (rows,); rows equal in both have one rank."""
-    keys = list(zip(rows["value"], rows["tie"]))
-    ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
-    return [ranks[key] for key in keys]
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:

@@ -8,6 +8,7 @@ from transformers.pytorch_utils import Conv1D
 
 from headroom.engines.hub.causal.model import CausalModel, WindowBatch
 from headroom.engines.hub.causal.windows import Windows
+from headroom.engines.hub.model import count_bytes
 from headroom.engines.workload import Workload, count_multiply_adds, middle
 
 PARTS = ("prefill", "generation")
@@ -36,6 +37,10 @@ class CausalWorkload(Workload[CausalModel]):
         return lambda: whole.generate(
             **self.batch.inputs, max_new_tokens=STEPS, min_new_tokens=STEPS, do_sample=False, num_beams=1
         )
+
+    def cache_bytes(self, model: CausalModel, part: str) -> int:  # noqa: ARG002
+        """Return the size of the cache once the windows are read."""
+        return count_bytes(self.action(model, "prefill")())
 
     def multiply_adds(self, model: CausalModel, part: str) -> int:
         """Count the multiply-adds of a part: linear layers and the products of attention, as run."""

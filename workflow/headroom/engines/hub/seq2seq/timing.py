@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headroom.data.parallel import ParallelText
+from headroom.engines.hub.model import count_bytes
 from headroom.engines.hub.seq2seq.batches import PairBatch
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.workload import Workload, count_multiply_adds, middle
@@ -45,6 +46,14 @@ class Seq2SeqWorkload(Workload[Seq2SeqModel]):
         steps = {"min_new_tokens": self.steps, "max_new_tokens": self.steps}
         inputs = {"input_ids": self.batch.source, "attention_mask": self.batch.mask}
         return lambda: whole.generate(**inputs, **steps, do_sample=False, num_beams=1)
+
+    def cache_bytes(self, model: Seq2SeqModel, part: str) -> int | None:
+        """Return the size of the cache of generation, for sources and references as long as this batch's."""
+        if part != "generation":
+            return None
+        whole: Any = model.model
+        inputs = {"input_ids": self.batch.source, "attention_mask": self.batch.mask}
+        return count_bytes(whole(**inputs, decoder_input_ids=self.batch.taught[0], use_cache=True))
 
     def multiply_adds(self, model: Seq2SeqModel, part: str) -> int:
         """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
