@@ -312,7 +312,7 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
+        ("E1:1 resample", "heads whose z depends on the text cannot be sliced out; use zero or mean"),
         ("E1:1 mean", "the replacements of its heads are unknown; measure them first"),
         ("E1:1 obs", "the replacements of its heads are unknown; measure them first"),
         ("E1:1 D3:1*2", "head D3:1: does not exist"),

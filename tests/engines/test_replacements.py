@@ -1,12 +1,17 @@
 """Means are added after the gate; resampled z is that of another example."""
 
+from string import ascii_lowercase
+
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Replacements
+from headroom.engines.hub.causal.model import CausalModel
 from known_replacements import drawn_replacements
+from small_models import build_small
+from sorting_model import letter_tokenizer, write_language_model
 
 
 @torch.no_grad()
@@ -57,6 +62,22 @@ def test_resampled_heads_say_what_they_say_of_another_example(lively, texts):
     assert torch.equal(z[:, :, 1], plain[site][:, others, 1])
     assert torch.equal(z[:, :, [0, 2, 3]], plain[site][:, :, [0, 2, 3]])
     assert torch.equal(seen_z(lively, batch)[site], plain[site])
+
+
+@torch.no_grad()
+def test_heads_that_attend_to_the_first_piece_alone_say_its_value(tmp_path):
+    written = write_language_model(tmp_path / "epoch1", build_small("llama"), letter_tokenizer(ascii_lowercase))
+    model = CausalModel.load(written, "cpu")
+    (batch,) = model.sentence_batches(["a b c d e", "f g h"], 2)
+    live, plain, values = model.live_sites[0], seen_z(model, batch), []
+    hook = live.value.register_forward_hook(lambda _, __, output: values.append(output))
+    with model.gates.applied(Intervention.parse("D1:2 D1:4 first")):
+        z = seen_z(model, batch)[live.site]  # (T, B, H, d)
+    hook.remove()
+    first = live.split_values(values[0])[:, 0]  # (B, H, d)
+    torch.testing.assert_close(z[:, :, [1, 3]], first[None, :, [1, 3]].expand_as(z[:, :, [1, 3]]))
+    assert not torch.allclose(plain[live.site][1:, :, 1], z[1:, :, 1])
+    assert torch.equal(z[:, :, [0, 2, 4, 5]], plain[live.site][:, :, [0, 2, 4, 5]])
 
 
 @pytest.mark.parametrize("examples", [1, 2, 5, 64])

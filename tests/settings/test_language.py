@@ -35,6 +35,13 @@ def test_places_of_text():
     assert hub.splits == {"valid": "validation", "test": "test"}
 
 
+def test_removed_heads_may_attend_to_the_first_piece_alone():
+    given = {"intervention": {"replacement": ["zero", "first"]}}
+    assert studied(**given).tasks["text"].intervention.replacement == ("zero", "first")
+    with pytest.raises(HeadroomError, match=r"tasks.sst2.intervention.replacement: first applies only to language mo"):
+        load_study({"seeds": [1], "tasks": {"sst2": {"task": "classification", **given}}})
+
+
 BASELINE = {"b": {"method": "baseline"}}
 
 

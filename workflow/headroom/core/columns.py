@@ -130,7 +130,7 @@ REPLACEMENT = Column(
     "replacement",
     "text",
     "replacement of the z of removed heads: `mean`: its mean over the positions of the set `choose`; `resample`: its z"
-    " at the same position of another example of the batch",
+    " at the same position of another example of the batch; `first`: its z at the first position of the window",
 )
 HEADS_REMOVED = Column("heads_removed", "integer", "number of heads in the profile")
 CHANCE = Column("chance", "number", "expected value for unrelated scores: 0 for correlations, k / heads for overlaps")

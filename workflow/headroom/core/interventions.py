@@ -10,8 +10,9 @@ from typing import Literal, Self, get_args
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, format_profile, parse_head
 
-Replacement = Literal["zero", "mean", "resample"]
-"""Replacement of a removed head's z: zero; its mean over positions; its z on another example of the batch."""
+Replacement = Literal["zero", "mean", "resample", "first"]
+"""Replacement of a removed head's z: zero; its mean over positions; its z on another example of the batch; its z at the
+first position, which in a decoder is what the head says where it attends to the first piece alone."""
 
 REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
 
@@ -170,7 +171,7 @@ def add_replacement(parser: argparse.ArgumentParser) -> None:
         choices=REPLACEMENTS,
         default="zero",
         help="replacement of the z of removed heads: zero; its mean on the set `choose`; its z on another example of "
-        "the batch. The last two have tables of their own",
+        "the batch; its z at the first position, for decoders. All but zero have tables of their own",
     )
 
 

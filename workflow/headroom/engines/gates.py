@@ -195,11 +195,13 @@ class Gates:
     def _replacement(
         self, live: AttentionSite, intervention: Intervention, replacements: Replacements | None
     ) -> StandIn:
-        given = require_replacements(replacements, intervention)
         weight = next(live.output.parameters())
+        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
+        if intervention.replacement == "first":
+            return lambda z: z.narrow(1 if self._batch_first else 0, 0, 1) * gone[:, None]
+        given = require_replacements(replacements, intervention)
         if intervention.repair != "none":
             return _compute_added(given.addition(live, intervention), weight)
-        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.replacement == "mean":
             means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
             return lambda _: means

@@ -48,12 +48,14 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
     bias. After `remove_heads` the model computes the same as under the intervention.
 
     Raises:
-        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, or means or
-            repairs are needed and unknown.
+        HeadroomError: If the model has no such head, the replacement is `resample` or `first`, which are not constant,
+            or means or repairs are needed and unknown.
     """
     check_heads(intervention.heads, site_names(sites))
-    if intervention.replacement == "resample":
-        raise HeadroomError(f"intervention '{intervention}': resampled heads cannot be sliced out; use zero or mean")
+    if intervention.replacement in ("resample", "first"):
+        raise HeadroomError(
+            f"intervention '{intervention}': heads whose z depends on the text cannot be sliced out; use zero or mean"
+        )
     for live in (live for live in sites if live.kept):
         weight = live.output_weight  # (D, K * d)
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)

@@ -138,7 +138,7 @@ def calibrate_on(engine: Engine, model: HeadModel) -> Replacements:
 
 def replacements_for(name: Replacement, engine: Engine, model: HeadModel) -> Replacements | None:
     """Return what a replacement needs: measured means, a seed, or nothing."""
-    if name == "zero":
+    if name in ("zero", "first"):
         return None
     return calibrate_on(engine, model) if name == "mean" else Replacements({})
 

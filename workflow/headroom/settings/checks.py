@@ -42,6 +42,7 @@ def _checks_of_task(place: str, study: Study, task: TaskSettings) -> Iterator[Ca
     yield lambda: check_gpus_of_task(place, study, task)
     yield lambda: check_far_sets(place, task.ablation, task.corpus.far_names)
     yield lambda: check_treebank(place, task.treebank, task.corpus)
+    yield lambda: check_replacements(place, task)
     if task.released:
         yield lambda: check_one_arm(place, task.arms)
         yield lambda: check_unused(task, place, task.unused)
@@ -216,6 +217,15 @@ def check_texts_of_model(name: str, task: TaskSettings) -> None:
         return
     if given := [key for key in ("source_code", "target_code", "prefix") if getattr(task.released, key) is not None]:
         raise ValueError(f"{name}.released.{given[0]}: applies only to translation; leave it out")
+
+
+def check_replacements(name: str, task: TaskSettings) -> None:
+    """Raise ValueError, with the key, if heads say what the first piece says, in a model that is no decoder."""
+    if "first" in task.intervention.replacement and not isinstance(task, LanguageSettings):
+        raise ValueError(
+            f"{name}.intervention.replacement: first applies only to language models, whose first position sees itself "
+            "alone; leave it out"
+        )
 
 
 def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:

@@ -12,7 +12,8 @@ class InterventionSettings(Settings):
     replacement: tuple[Replacement, ...] = Field(
         ("zero",),
         description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
-        "the set `choose`) or resample (another example of the batch), ablation, keep_one and pruning are repeated and "
+        "the set `choose`), resample (another example of the batch) or, for language models, first (its z at the first "
+        "position, as if it attended to the first piece alone), ablation, keep_one and pruning are repeated and "
         "written to tables of their own",
     )
 

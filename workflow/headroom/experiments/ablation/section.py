@@ -64,6 +64,7 @@ REPLACED = {
     ZERO: HERE,
     "mean": Look(palette.KIND_COLOURS["A"], "dashed", "s"),
     "resample": Look(palette.KIND_COLOURS["D"], "dotted", "^"),
+    "first": Look(palette.KIND_COLOURS["E"], "dashdot", "D"),
 }
 """Looks of curves by what replaces the z of removed heads."""
 

@@ -15,8 +15,8 @@ _TIMED = (
     Column(
         "part",
         "text",
-        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of language"
-        " models `prefill`: the text is read, and `generation`; of classification `model`: a forward pass",
+        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of"
+        " language models `prefill`: the text is read, and `generation`; of classification `model`: a forward pass",
     ),
     Column("batch_size", "integer", "examples in the batch", "examples"),
 )
