@@ -38,6 +38,7 @@ def test_the_number_of_an_error_counts_more_than_words() -> None:
         OutOfMemoryError("CUDA"),
         RuntimeError("std::bad_alloc"),
         OSError(errno.ENOMEM, "Cannot allocate memory"),
+        ValueError("Error tokenizing data. C error: Calling read(nbytes) on source failed. Try engine='python'."),
     ],
 )
 def test_memory_runs_out_in_many_ways(error: Exception) -> None:

@@ -8,7 +8,10 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_DISK_MESSAGES = ("No space left on device", "Disk quota exceeded", "PytorchStreamWriter failed", "unexpected pos")
 """Messages of native libraries for a failed write; the last two are torch's."""
 
-_NO_MEMORY_MESSAGES = ("can't allocate memory", "Cannot allocate memory", "std::bad_alloc")
+_NO_MEMORY_MESSAGES = (
+    *("can't allocate memory", "Cannot allocate memory", "std::bad_alloc"),
+    *("C error: out of memory", "C error: Calling read(nbytes) on source failed"),  # pandas'
+)
 
 
 class HeadroomError(Exception):

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, out_of_memory
 from headroom.core.files import atomic_path
 
 if TYPE_CHECKING:  # the workflow reads only declarations and should not wait for pandas
@@ -123,6 +123,8 @@ class Table:
         try:
             frame = pandas.read_csv(path, keep_default_na=False, na_values={}, dtype=texts)
         except (OSError, pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
+            if out_of_memory(error):
+                raise
             raise HeadroomError(f"{path}: cannot read the table, {error}; rerun the job that writes it") from error
         missing = [column for column in self.columns if column.name not in frame.columns]
         for column in missing:
