@@ -85,6 +85,16 @@ class Functions(Gates):
             trees = "gold" if syntactic else ""
             yield self.of(head, model=model, trees=trees, role=role, target=target, **bounds, best=1)
 
+    def minimal_pairs(self) -> Iterator[Row]:
+        for group, full, loss in (("", 80.0, 25.0), ("anaphor agreement", 95.0, 40.0), ("islands", 65.0, 10.0)):
+            for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+                removed = self.examined[: round(share * len(self.examined))]
+                gone = {"heads_removed": len(removed), "removed": " ".join(map(str, removed))}
+                delta = -share * loss
+                own = {"value": full + delta, "full": full, "chance": 50.0, "delta": delta, "p": 0.01}
+                bounds = {"low": delta - 3, "high": delta + 3, "count": 100 if group else 200}
+                yield self.row(group=group, heads_total=len(self.examined), **gone, **own, **bounds)
+
     def phenomena(self) -> Iterator[Row]:
         for group, loss in (("encoder", 40.0), ("nsubj", 12.0), ("obj", 3.0)):
             for phenomenon, full in (("agreement", 97.0), ("object", 92.0)):

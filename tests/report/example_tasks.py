@@ -27,13 +27,14 @@ class Task:
 
 
 SETS = {"choose": 91.0, "test": 92.0, "far": 61.0}
+PAIRS = ("minimal_pairs",)
 LIKENESS = ("particle_cosine", "attention_cosine", "z_cosine", "z_cka")
 RIGHT_OR_WRONG = ("exact", "accuracy")
 
 
 def classifying(name: str, metrics: dict[str, tuple[float, float]]) -> Task:
     sites = [Site("E", layer, 6) for layer in (1, 2, 3, 4)]
-    return Task(sites, [f"{name}.baseline.seed1"], 3, metrics | {"loss": (-0.01, 0.0)}, ("model",))
+    return Task(sites, [f"{name}.baseline.seed1"], 3, metrics | {"loss": (-0.01, 0.0)}, ("model",), PAIRS)
 
 
 TASKS = {
@@ -43,6 +44,7 @@ TASKS = {
         8,
         {"bleu": (1.0, 0.0), "chrf": (0.6, 0.0), "exact": (1.4, 0.0), "loss": (-0.01, 0.0)},
         ("encoder", "decoder", "generation"),
+        PAIRS,
     ),
     "sst2": classifying("sst2", {"accuracy": (1.0, 50.0)}),
     "cola": classifying("cola", {"matthews": (0.6, 0.0), "accuracy": (0.9, 55.0)}),

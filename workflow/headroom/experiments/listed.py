@@ -25,6 +25,7 @@ NOUNS = (
     "attention_stats",
     "roles",
     "phenomena",
+    "minimal_pairs",
     "attention_maps",
     "diversity",
     "gates",

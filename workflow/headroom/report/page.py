@@ -52,7 +52,7 @@ def render(
     headings = Sentences("prose/headings.md.j2", tables, found)
     light, dark = palette.style_variables()
     groups = first_screen.group_by_claim(decided)
-    run = [part for part in parts if not part.missing]
+    run = [part for part in parts if part.figure or part.folds]
     names = [part.name for part in run]
     page = (
         environment()

@@ -37,10 +37,15 @@ class OrderSettings(MainSettings):
     )
 
 
-class PruningSettings(OrderSettings):
-    """Curves of the metric against the number of heads removed."""
+class CurveSettings(OrderSettings):
+    """Steps of curves."""
 
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
+
+
+class PruningSettings(CurveSettings):
+    """Curves of the metric against the number of heads removed."""
+
     test_examples: PositiveInt | None = Field(
         None, description="examples of the test set, from its start, that curves are measured on; unset for all"
     )

@@ -94,6 +94,30 @@ class CausalModel(HubModel[WindowBatch]):
         rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(pieces, sentences)]
         return self.batches(Windows(rows), size=size)
 
+    def scored_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
+        """Return sentences in batches, of which every piece is predicted.
+
+        Before each stands the piece that begins a text, or else the one that ends it, as between documents.
+
+        Raises:
+            HeadroomError: If the tokenizer has neither, or a sentence is too long for the model.
+        """
+        begin = next(
+            (one for one in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if one is not None), None
+        )
+        if begin is None:
+            raise HeadroomError("tokenizer: has no piece that begins or ends a text; sentences cannot be scored")
+        encoded: Any = self.tokenizer(list(sentences), add_special_tokens=False)
+        rows = [
+            Window([begin, *own], 1, text, len(text.encode())) for own, text in zip(encoded["input_ids"], sentences)
+        ]
+        if wrong := next((row for row in rows if len(row.pieces) > self.longest), None):
+            raise HeadroomError(
+                f"pairs: '{wrong.text[:40]}...' has {len(wrong.pieces)} pieces, more than the {self.longest} that the "
+                "model reads; leave it out"
+            )
+        return self.batches(Windows(rows), size=size)
+
     def shorten(self, batch: WindowBatch) -> WindowBatch:
         """Return the first positions of a batch."""
         inputs = {name: tensor[:, :_TRACED] for name, tensor in batch.inputs.items()}

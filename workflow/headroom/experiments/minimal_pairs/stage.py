@@ -1,0 +1,116 @@
+"""Measure accuracy on minimal pairs, as heads are removed by the main order."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy
+from numpy import ndarray
+
+from headroom.core.command import leading_columns, read_epoch
+from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.heads import all_heads, format_profile
+from headroom.core.progress import follow_items
+from headroom.core.statistics import draw_resamples, interval, mcnemar_p, resampling_weights
+from headroom.core.table import signature
+from headroom.data.documents import read_pairs
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
+from headroom.experiments.pruning.settings import CurveSettings
+from headroom.methods.orders import Order, least_important_first, profiles, read_scores
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    from headroom.engines.hub.causal.model import CausalModel, WindowBatch
+
+logger = logging.getLogger("headroom.experiments.minimal_pairs.stage")
+
+SENTENCES = 32
+"""Sentences in a batch; does not change the result."""
+
+CHANCE = 50.0
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("minimal_pairs", __doc__, engine)
+    parser.add_argument("--pairs", type=Path, required=True, help="TSV with the columns group, good and bad")
+    parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
+    parser.add_argument("--output", required=True, help="table of accuracies")
+    add_settings(parser, pruning=CurveSettings)
+    add_settings(parser, sampling=SamplingSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judge the pairs at every step of the order, and write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    if given.engine != "causal":
+        raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
+    pruning = settings_from(given, "pruning", CurveSettings)
+    resamples = settings_from(given, "sampling", SamplingSettings).resamples
+    pairs = read_pairs(given.pairs)
+    model: Any = engine.load(given.checkpoint)
+    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=pruning.main)
+    order = Order(pruning.main, least_important_first(scores, model.units(pruning.unit)))
+    batches = model.scored_batches([sentence for _, *both in pairs for sentence in both], SENTENCES)
+    full = find_preferred(model, batches)
+    signed = signature(pairs=len(pairs), resamples=resamples, order=f"{order.order},by {pruning.unit}")
+    leading = leading_columns(given)
+    rows: list[dict[str, Any]] = []
+    for gone in follow_items(profiles(order, pruning.step), "minimal_pairs", "profiles"):
+        with model.gates.masked(gone):
+            own = find_preferred(model, batches)
+        removed = {"heads_removed": len(gone), "heads_total": len(all_heads(model.sites))}
+        about = {"removed": format_profile(gone), "signature": signed}
+        found = compare_groups([group for group, *_ in pairs], own, full, resamples)
+        rows += [leading | removed | about | row for row in found]
+    MINIMAL_PAIRS.write(given.output, rows)
+
+
+def find_preferred(model: CausalModel, batches: Sequence[WindowBatch]) -> ndarray:
+    """Return of pairs, whose sentences follow each other in batches, whether the good one is more probable, (P,)."""
+    import torch
+
+    nats = numpy.zeros(sum(len(batch.positions) for batch in batches))
+    with torch.inference_mode():
+        for batch in batches:
+            nats[batch.positions] = model.losses(batch)[0].double().cpu().numpy()
+    good, bad = nats.reshape(-1, 2).T
+    return (good < bad).astype(float)
+
+
+def compare_groups(groups: Sequence[str], own: ndarray, full: ndarray, resamples: int) -> Iterator[dict[str, Any]]:
+    """Yield the columns from `value` to `count`, with `group`, of all pairs and of every group.
+
+    Args:
+        groups: The group of each of P pairs.
+        own: Whether the model without heads is right, (P,) of 0 and 1.
+        full: The same of the full model.
+        resamples: Bootstrap samples of the pairs.
+    """
+    named = numpy.array(groups)
+    for group in chain([""], dict.fromkeys(groups)):
+        chosen = named == group if group else numpy.ones(len(named), dtype=bool)
+        before, after = full[chosen], own[chosen]
+        weights = resampling_weights(draw_resamples(len(after), resamples))  # (samples, pairs)
+        low, high = interval(100 * (weights @ (after - before)) / weights.sum(1))
+        value, whole = 100 * float(after.mean()), 100 * float(before.mean())
+        yield {
+            "group": group,
+            "value": value,
+            "full": whole,
+            "chance": CHANCE,
+            "delta": value - whole,
+            "low": low,
+            "high": high,
+            "p": mcnemar_p(before, after),
+            "count": int(chosen.sum()),
+        }
