@@ -192,7 +192,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"tasks.novels.pairs.path": "text/test.tsv"}, "text_language"),
         (
             {"tasks.novels.windows.length": 64},
-            f"{SMALL} pruning_language removal_language",
+            f"{SMALL} pruning_language removal_language minimal_pairs",
         ),
         ({"tasks.hub.released.prefix": "say: "}, "released_translation"),
     ],
@@ -261,7 +261,7 @@ CODE: Mapping[str, Mapping[str, str]] = {
             released_classification""",
         "../../decoder/model.safetensors": "released_language",
         "../../text/train.source": "text_language",
-        "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language",
+        "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language minimal_pairs",
         "data/documents.py": f"""{SMALL} pruning_language removal_language released_language text_language
             text_classification""",
     },
