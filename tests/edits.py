@@ -263,7 +263,7 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "../../text/train.source": "text_language",
         "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language minimal_pairs",
         "data/documents.py": f"""{SMALL} pruning_language removal_language released_language text_language
-            text_classification""",
+            text_classification minimal_pairs""",
     },
 }
 """By study, edited files by their path from the package."""
