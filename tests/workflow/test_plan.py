@@ -12,6 +12,7 @@ from headroom.experiments.evaluation.experiment import EVALUATE
 from headroom.experiments.gates import experiment as gates
 from headroom.experiments.listed import list_experiments
 from headroom.experiments.pruning import experiment as pruning
+from headroom.experiments.settling.experiment import SETTLE
 from headroom.experiments.training import experiment as training
 from headroom.experiments.update_cost import experiment as update_cost
 from headroom.missing import missing_files, missing_mirror, wrong_criteria
@@ -289,6 +290,23 @@ def test_files_of_a_language_model_that_are_missing(tmp_path, monkeypatch):
     ]
     assert "no directory text.txt" in lines[0]
     assert "2 of 2 files of weights are missing, e.g. model-1.safetensors" in lines[2]
+
+
+def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
+    released = {"path": "last", "earlier": ["first", "second"]}
+    task = {"task": "language", "released": released, "corpus": {"source": "files", "path": "text.txt"}}
+    plan = planned(seeds=[1], tasks={"text": task})
+    run = "text.baseline.seed1"
+    assert (plan.epochs("text"), plan.last(run)) == ([1, 2, 3], [3])
+    (import_,) = [rule for rule in PREPARATION if rule.stages[0].name == "released"]
+    (form,) = forms_of(plan, [import_])
+    written = [path for paths in form.outputs(plan).values() for path in paths]
+    assert {path.split("/")[-2] for path in written} == {"epoch1", "epoch2", "epoch3"}
+    assert {values["run"] for values in SETTLE.calls(plan)} == {run}
+    monkeypatch.chdir(tmp_path)
+    keys = [line.split(": ")[1] for line in missing_files(plan.study)]
+    named = [f"released.{key}" for key in ("earlier.0", "earlier.1", "path")]
+    assert keys == [f"tasks.text.{key}" for key in ("corpus.path", *named)]
 
 
 def test_tasks_of_one_kind_have_files_of_their_own():

@@ -53,12 +53,22 @@ def missing_files(study: Study) -> list[str]:
 def _incomplete_models(study: Study) -> Iterator[str]:
     """Yield a line for every directory of a released model that lacks files of its weights."""
     for name, task in study.tasks.items():
-        released = task.released
-        if isinstance(released, HubModelSettings) and released.path and os.path.isdir(released.path):
-            try:
-                check_weights(Path(released.path), released.gguf)
-            except HeadroomError as error:
-                yield f"configuration: {study.place(name)}.released.path: {error}"
+        for key, model in _list_models(task.released):
+            if isinstance(model, HubModelSettings) and model.path and os.path.isdir(model.path):
+                try:
+                    check_weights(Path(model.path), model.gguf)
+                except HeadroomError as error:
+                    yield f"configuration: {study.place(name)}.released.{key}: {error}"
+
+
+Released = ReleasedModel | HubModelSettings
+
+
+def _list_models(released: Released | None) -> Iterator[tuple[str, Released]]:
+    """Yield the models of a series, each with its key in the section."""
+    series: tuple[Released, ...] = released.series if released else ()
+    for number, model in enumerate(series, 1):
+        yield "path" if number == len(series) else f"earlier.{number - 1}", model
 
 
 def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
@@ -72,10 +82,11 @@ def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[s
             yield f"{place}.pairs.path", task.pairs.path, "file", os.path.isfile
         if own := getattr(getattr(task, "encoder", None), "path", None):
             yield f"{place}.encoder.path", own, "directory", os.path.isdir
-        if task.released and task.released.path:
-            packed = isinstance(task.released, ReleasedModel)
+        for key, model in _list_models(task.released):
+            packed = isinstance(model, ReleasedModel)
             kind, exists = ("directory or archive", os.path.exists) if packed else ("directory", os.path.isdir)
-            yield f"{place}.released.path", task.released.path, kind, exists
+            if model.path:
+                yield f"{place}.released.{key}", model.path, kind, exists
         if task.treebank.source == "files":
             yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headroom.core.command import stage_parser
+from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.engines.command import add_engine, chosen_engine, import_part
 from headroom.settings.models import HubModelSettings, ReleasedModel
@@ -22,7 +23,9 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
     """Return the command line for an engine."""
     parser = stage_parser("released", __doc__)
     add_engine(parser)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="output path of the model: epoch1.pt or epoch1/")
+    parser.add_argument(
+        "--checkpoint", type=Path, required=True, help="output path of the first model: epoch1.pt or epoch1/"
+    )
     if engine_name == "fairseq":
         parser.add_argument(
             "--vocabulary", type=Path, required=True, help="directory for dictionaries, byte-pair codes and moses.json"
@@ -35,9 +38,18 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Import the model; no other engine than the chosen one is loaded."""
+    """Import the models of a series; no other engine than the chosen one is loaded."""
     given = build_parser(chosen_engine(arguments)).parse_args(arguments)
     take = import_part(given.engine, "released").take  # the rule names it
     settings = settings_from(given, "released", model_of(given.engine))
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
-    _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))
+    found: list[str] = []
+    for number, model in enumerate(settings.series, 1):
+        place = given.checkpoint if number == 1 else given.checkpoint.with_name(f"epoch{number}")
+        found.append(take(model, checkpoint=place, **places))
+        _log.info("wrote %s: %s", place, found[-1])
+        if found[-1] != found[0]:
+            raise HeadroomError(
+                f"released.earlier: not checkpoints of one training, the first has {found[0]}, number {number} has "
+                f"{found[-1]}; give those of one"
+            )

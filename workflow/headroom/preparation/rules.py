@@ -111,14 +111,15 @@ def encoder_files(plan: Plan, values: Values) -> Files:
 
 
 def released_calls(plan: Plan) -> Iterable[Values]:
-    """Return one call per released model, which is a run of one epoch."""
+    """Return one call per released model, whose checkpoints are the epochs of a run."""
     return plan.calls(run for run in plan.runs if plan.task(run).released)
 
 
 def released_files(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return the files of a released model: one of fairseq comes with its vocabulary."""
     vocabulary = {"vocabulary": plan.vocabulary(task)} if plan.engine_of(task) == "fairseq" else {}
-    return {**vocabulary, "checkpoint": plan.model(task, "runs/{run}/epoch1")}
+    places = [f"runs/{{run}}/epoch{epoch:g}" for epoch in plan.epochs(task)]
+    return {**vocabulary, "checkpoint": [file for place in places for file in plan.model(task, place)]}
 
 
 def read_released(plan: Plan, values: Values) -> Files:
@@ -126,7 +127,8 @@ def read_released(plan: Plan, values: Values) -> Files:
     task = plan.task_of(values)
     text = {"corpus": plan.texts(task, "test")} if plan.kind_of(task) == "classification" else {}
     released = plan.study.tasks[task].released
-    return {**text, "outside": local_files(released.path if released else None)}
+    own = [file for one in released.series for file in local_files(one.path)] if released else []
+    return {**text, "outside": own}
 
 
 def _classifier(plan: Plan, task: str) -> ClassificationSettings:

@@ -217,6 +217,11 @@ class ReleasedModel(MosesSettings):
         return self
 
     @property
+    def series(self) -> tuple[Self]:
+        """The model alone."""
+        return (self,)
+
+    @property
     def dictionaries(self) -> tuple[str, str]:
         """Names of the source and the target dictionary inside, as in fairseq."""
         return f"dict.{self.source_language}.txt", f"dict.{self.target_language}.txt"
@@ -238,6 +243,11 @@ class HubModelSettings(Settings):
         None, min_length=1, description="name of a model on the Hub, e.g. owner/model; or give path or package"
     )
     revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
+    earlier: tuple[str, ...] = Field(
+        (),
+        description="earlier checkpoints of the same training, the first one first: directories with `path`, branches, "
+        "tags or commits with `name`. Each is an epoch of the run, and the model itself is the last",
+    )
     package: str | None = Field(
         None,
         min_length=1,
@@ -268,7 +278,15 @@ class HubModelSettings(Settings):
     def _one_place(self) -> Self:
         if sum(place is not None for place in (self.path, self.name, self.package)) != 1:
             raise ValueError("released model: give one of path, name and package")
+        if self.earlier and self.package:
+            raise ValueError("released model: earlier applies only to path and name; leave it out")
         return self
+
+    @property
+    def series(self) -> tuple[Self, ...]:
+        """The earlier checkpoints and the model itself."""
+        key = "path" if self.path else "revision"
+        return (*(self.model_copy(update={key: one, "earlier": ()}) for one in self.earlier), self)
 
     @property
     def place(self) -> DirectoryEncoder | PackageEncoder | HubEncoder:

@@ -147,8 +147,8 @@ class TranslationSettings(ExperimentsSettings):
 
     @property
     def epochs(self) -> int:
-        """Number of checkpoints of a run: a released model has one."""
-        return 1 if self.released else self.training.epochs
+        """Number of checkpoints of a run."""
+        return len(self.released.series) if self.released else self.training.epochs
 
 
 class ClassificationSettings(ExperimentsSettings):
@@ -174,8 +174,8 @@ class ClassificationSettings(ExperimentsSettings):
 
     @property
     def epochs(self) -> int:
-        """Number of checkpoints of a run: a released classifier has one."""
-        return 1 if self.released else self.training.epochs
+        """Number of checkpoints of a run."""
+        return len(self.released.series) if self.released else self.training.epochs
 
 
 class LanguageSettings(ExperimentsSettings):
@@ -200,7 +200,7 @@ class LanguageSettings(ExperimentsSettings):
     @property
     def epochs(self) -> int:
         """Number of checkpoints of a run."""
-        return 1
+        return len(self.released.series)
 
 
 TaskSettings = Annotated[TranslationSettings | ClassificationSettings | LanguageSettings, Field(discriminator="task")]
