@@ -26,9 +26,9 @@ def predicted(rows: Iterable[Row]) -> list[Row]:
 HEADS = predicted(effects([0.0] * 48, kind="D"))
 
 
-def language(directory: Path, **tables: Iterable[Row]) -> StudyTables:
+def language(directory: Path, *, is_series: bool = False, **tables: Iterable[Row]) -> StudyTables:
     """Return a study of a released language model with the heads of HEADS."""
-    described = {"wikitext": TaskDescription(kind="language", ground=RELEASED)}
+    described = {"wikitext": TaskDescription(kind="language", ground=RELEASED, is_series=is_series)}
     made = study(directory, **{"ablation": HEADS, **{name: predicted(rows) for name, rows in tables.items()}})
     return StudyTables([path for own in made._paths.values() for path in own], described=described)
 
@@ -54,6 +54,8 @@ def test_what_speaks_of_training_is_not_comparable_in_a_released_model(tmp_path:
     found = verdicts_on(["M13", "M14", "V11", "V14", "R2", "R8"], language(tmp_path, pruning_epochs=last))
     assert {one.verdict for one in found.values()} == {NOT_COMPARABLE}
     assert all("the model is as released" in one.ours for one in found.values())
+    series = language(tmp_path / "3", is_series=True, pruning_epochs=last)
+    assert {one.verdict for one in verdicts_on(["M13", "M14"], series).values()} == {NOT_RUN}  # it has one epoch
     assert {one.verdict for one in verdicts_on(["M8", "M11"], language(tmp_path / "2")).values()} == {NOT_RUN}
 
 

@@ -25,7 +25,5 @@ def test_every_checkpoint_is_an_epoch_and_the_model_is_the_last(tmp_path):
 def test_another_shape_is_no_checkpoint_of_the_training(tmp_path):
     write_decoder(tmp_path / "first", num_hidden_layers=2)
     write_decoder(tmp_path / "last")
-    with pytest.raises(
-        HeadroomError, match=r"earlier: not checkpoints of one training, the first has 12 heads"
-    ):
+    with pytest.raises(HeadroomError, match=r"earlier: not checkpoints of one training, the first has 12 heads"):
         imported(tmp_path, "first")

@@ -249,7 +249,8 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
     """
     rule, thresholds = rule_of(claim), claim.thresholds_of(tables.task, tables.kind)
     found = rule(tables, **thresholds)
-    if not found and claim.training and tables.description(tables.task).ground == RELEASED:
+    described = tables.description(tables.task)
+    if not found and claim.training and described.ground == RELEASED and not described.is_series:
         return [Reading((), runs=tuple(tables.runs), barrier=f"{claim.training}: the model is as released")]
     asked = dict.fromkeys(run for one in found for run in (one.runs or (one.run,)))
     barriers = {run: barrier for run in asked if (barrier := _barrier(claim, tables, run))}

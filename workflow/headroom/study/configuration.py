@@ -46,6 +46,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         ground=_ground(section),
         own_trees=all(generated.values()),
         groups=pruning.get("unit") == "group",
+        is_series=bool(mapping(section.get("released")).get("earlier")),
         window=mapping(section.get("windows")).get("length"),
         **known,
     )

@@ -100,6 +100,7 @@ class TaskDescription:
     own_trees: bool = False  # whether the trees are those of its own text
     kind: TaskKind | Literal[""] = ""  # what the model is asked; "" if that is not known
     groups: bool = False  # whether all heads that share keys and values are removed at once
+    is_series: bool = False  # whether a released model comes with earlier checkpoints of its training
     window: int | None = None  # pieces of a window of a language model; None of other tasks
 
 

@@ -47,7 +47,7 @@ def _draw(rows: pandas.DataFrame, study: StudyTables) -> Panel:
     shown = rows[rows["share"].isin(steps)]
     last = shown[(shown["share"] == steps[-1]) & (shown["group"] != ALL)]
     groups = [ALL, *last.sort_values("delta", kind="stable")["group"].head(MOST)]
-    shown = shown.assign(step=[f"−{share:.0f} %" for share in shown["share"]], above=shown["value"] - shown["chance"])
+    shown = shown.assign(step=[f"{share:.0f} %" for share in shown["share"]], above=shown["value"] - shown["chance"])
     values = shown.pivot_table(index="group", columns="step", values="above", sort=False).loc[groups]
     task = str(rows["task"].iloc[0])
     colour = palette.KIND_COLOURS["D"]
