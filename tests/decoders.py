@@ -25,7 +25,7 @@ SHAPE = {
 def write_decoder(directory: Path, model: Any = LlamaForCausalLM, config: Any = LlamaConfig, **more: Any) -> Path:
     """Write a decoder in the Hub's format, with weights spread so that every head matters."""
     torch.manual_seed(1)
-    made: PreTrainedModel = model(config(vocab_size=100, **{**SHAPE, **more}))
+    made: PreTrainedModel = model(config(**{"vocab_size": 100, **SHAPE, **more}))
     spread(made)
     made.save_pretrained(directory)
     plain_tokenizer().save_pretrained(directory)

@@ -21,6 +21,7 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 import transformers
 from pydantic import TypeAdapter
 from safetensors.torch import save_file
+from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -77,9 +78,20 @@ def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrai
         )
     except Exception as error:  # tokenizers raise many types for damaged files
         raise HeadroomError(f"{directory}: cannot read the tokenizer ({first_line(error)}); copy it again") from error
+    if file:
+        _leave_out_added(tokenizer)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return plain(tokenizer)
+
+
+def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Remove the pieces that transformers adds to those of a GGUF file, which lists them all, for its own marks."""
+    made = json.loads(tokenizer.backend_tokenizer.to_str())
+    known, named = made["model"]["vocab"], tokenizer.all_special_tokens
+    if isinstance(known, dict):
+        made["added_tokens"] = [one for one in made["added_tokens"] if one["content"] in {*known, *named}]
+        tokenizer._tokenizer = Tokenizer.from_str(json.dumps(made))
 
 
 def read_descriptor(directory: Path | str) -> Descriptor | None:
