@@ -145,6 +145,7 @@ def save_model(
     """
     state, tied = list_tensors(model)
     with atomic_directory(directory) as temporary:
+        model.config.architectures = model.config.architectures or [type(model).__name__]  # a GGUF file has none
         model.config.save_pretrained(temporary)
         if model.can_generate():
             model.generation_config.save_pretrained(temporary)
