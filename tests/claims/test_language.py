@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from claims.claim_tables import Row, curve, effects, shown, study
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.report.first_screen import ClaimVerdict
 from headroom.study.tables import RELEASED, StudyTables, TaskDescription
 
@@ -57,6 +59,20 @@ def test_what_speaks_of_training_is_not_comparable_in_a_released_model(tmp_path:
     series = language(tmp_path / "3", is_series=True, pruning_epochs=last)
     assert {one.verdict for one in verdicts_on(["M13", "M14"], series).values()} == {NOT_RUN}  # it has one epoch
     assert {one.verdict for one in verdicts_on(["M8", "M11"], language(tmp_path / "2")).values()} == {NOT_RUN}
+
+
+def test_pairs_are_those_of_the_step_nearest_to_half_of_the_heads(tmp_path: Path) -> None:
+    changes = {0: (0.0, 0.0, 0.0), 4: (-1.0, -3.0, 0.5), 11: (-6.0, -9.0, -4.0), 24: (-20.0, -25.0, -15.0)}
+    rows = [
+        {"run": RUN, "group": group, "heads_removed": gone, "heads_total": 24, "full": 80.0, "count": 90}
+        | dict(zip(("delta", "low", "high"), found))
+        for group in ("", "islands")
+        for gone, found in changes.items()
+    ]
+    (reading,) = pairs_kept(study(tmp_path, minimal_pairs=rows))
+    found = {one.name: one.found for one in reading.numbers}
+    assert found["pairs_kept"] == pytest.approx((0.74, 0.71, 0.76))
+    assert (found["pairs_full"].value, found["pairs_removed"].value) == (0.8, 11)
 
 
 def test_shares_are_of_what_is_above_the_most_frequent_piece(tmp_path: Path) -> None:
