@@ -30,7 +30,7 @@ class TestResultTables:
 
     def test_every_table_is_declared(self, files: dict[str, list[Path]]) -> None:
         assert list(files) == list(REGISTRY.by_name)
-        assert all(files.values())
+        assert [name for name, found in files.items() if not found] == ["minimal_pairs"]  # of language models
 
     @pytest.mark.parametrize("table", REGISTRY.by_name.values(), ids=lambda table: table.name)
     def test_tables_have_their_columns_types_and_keys(self, table: Table, files: dict[str, list[Path]]) -> None:

@@ -69,6 +69,7 @@ FILES = {
         f"pruning_replaced/{run}.{scope}.{kind}.csv" for run, kind in REPLACED for scope in SCOPES[run]
     ],
     "phenomena": [f"phenomena/translation.baseline.seed{seed}.csv" for seed in (1, 2)],
+    "minimal_pairs": [],  # of language models
     "update_cost": ["update_cost.csv"],
     "arms": ["arms.csv"],
     "overlap": ["overlap.csv"],
@@ -93,6 +94,7 @@ MAY_BE_EMPTY = {
     "settling": {"k"},
     "attention_stats": {"target", "trees", "baseline", "low", "high"},
     "roles": {"trees", "baseline", "low", "high"},
+    "timing": {"cache_bytes"},  # of models of transformers that generate
     "phenomena": {"random", "beyond", "beyond_low", "beyond_high", "p"},
     "relevance": {"kind", "layer", "head", "low", "high"},
     "gates": {"p_closed", "p_open"},

@@ -52,10 +52,10 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Judge the pairs at every step of the order, and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    if given.engine != "causal":
-        raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
     pruning = settings_from(given, "pruning", CurveSettings)
     resamples = settings_from(given, "sampling", SamplingSettings).resamples
+    if given.engine != "causal":
+        raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
     pairs = read_pairs(given.pairs)
     model: Any = engine.load(given.checkpoint)
     scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=pruning.main)
