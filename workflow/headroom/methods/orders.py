@@ -16,6 +16,9 @@ from headroom.experiments.scores.table import SCORES
 if TYPE_CHECKING:
     import pandas
 
+    from headroom.engines.head_model import HeadModel
+    from headroom.experiments.pruning.settings import OrderSettings
+
 REVERSE = "reverse"
 
 CONTROLS = ("random", "top-first", "bottom-first", REVERSE)
@@ -84,6 +87,11 @@ def least_important_first(
         raise HeadroomError(f"head {missing}: no score; score the full model first")
     pairs = {head: score if isinstance(score, tuple) else (score,) for head, score in scores.items()}
     return sorted(units, key=lambda unit: (*map(sum, zip(*(pairs[head] for head in unit))), unit))
+
+
+def read_order(path: str, *, epoch: float, settings: OrderSettings, model: HeadModel) -> list[Unit]:
+    """Return the units of a model by rising raw scores of the main criterion; errors as in `read_scores`."""
+    return least_important_first(read_scores(path, epoch=epoch, criterion=settings.main), model.units(settings.unit))
 
 
 def random_order(units: Sequence[Unit], seed: int) -> list[Unit]:

@@ -264,8 +264,7 @@ def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
         if state[name].shape != tensor.shape:
             shapes = f"{list(state[name].shape)} instead of {list(tensor.shape)}"
             raise HeadroomError(
-                f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
-                f"{shapes}; "
+                f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape {shapes}; "
                 "copy the model again"
             )
     model.load_state_dict({name: state[name] for name in wanted})

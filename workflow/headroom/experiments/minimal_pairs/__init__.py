@@ -1,1 +1,1 @@
-"""Good and bad sentences that differ in one point: which groups of them a model still tells apart with fewer heads."""
+"""Good and bad sentences that differ in one point: how often a model with fewer heads still prefers the good ones."""

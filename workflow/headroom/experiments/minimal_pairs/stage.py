@@ -24,7 +24,7 @@ from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
 from headroom.experiments.pruning.settings import CurveSettings
-from headroom.methods.orders import Order, least_important_first, profiles, read_scores
+from headroom.methods.orders import Order, profiles, read_order
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
     pairs = read_pairs(given.pairs)
     model: Any = engine.load(given.checkpoint)
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=pruning.main)
-    order = Order(pruning.main, least_important_first(scores, model.units(pruning.unit)))
+    units = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=pruning, model=model)
+    order = Order(pruning.main, units)
     batches = model.scored_batches([sentence for _, *both in pairs for sentence in both], SENTENCES)
     full = find_preferred(model, batches)
     signed = signature(pairs=len(pairs), resamples=resamples, order=f"{order.order},by {pruning.unit}")

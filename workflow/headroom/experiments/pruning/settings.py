@@ -13,8 +13,6 @@ CriterionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 Normalised = Literal["raw", "layer"]
 
-Unit = Literal["head", "group"]
-
 
 class MainSettings(Settings):
     """The main criterion of the study."""
@@ -30,7 +28,7 @@ class MainSettings(Settings):
 class OrderSettings(MainSettings):
     """How heads are ordered for removal."""
 
-    unit: Unit = Field(
+    unit: Literal["head", "group"] = Field(
         "head",
         description="what is removed at once, in curves, real removal and timing: head, or group, all heads that share "
         "keys and values, so that the cache of generation shrinks; a group scores the sum of its heads",

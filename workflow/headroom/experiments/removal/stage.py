@@ -18,7 +18,7 @@ from headroom.engines.engine import Engine
 from headroom.experiments.pruning.settings import OrderSettings
 from headroom.experiments.removal.settings import RemovalSettings
 from headroom.experiments.removal.table import REMOVAL
-from headroom.methods.orders import least_important_first, read_scores, take_first
+from headroom.methods.orders import read_order, take_first
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -75,10 +75,9 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
         raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
-    order = settings_from(given, "pruning", OrderSettings)
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=order.main)
-    units = model.units(order.unit)
-    return take_first(least_important_first(scores, units), round(share * len(units)))
+    settings = settings_from(given, "pruning", OrderSettings)
+    order = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=settings, model=model)
+    return take_first(order, round(share * len(order)))
 
 
 def compare(

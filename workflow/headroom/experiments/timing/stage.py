@@ -17,7 +17,7 @@ from headroom.engines.engine import Engine
 from headroom.experiments.pruning.settings import OrderSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
-from headroom.methods.orders import least_important_first, read_scores, take_first
+from headroom.methods.orders import read_order, take_first
 from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_interleaved
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def choose_heads(
 ) -> Mapping[float, frozenset[Head]]:
     """Return the least important heads for each share."""
     ordered = settings_from(given, "pruning", OrderSettings)
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=ordered.main)
-    order = least_important_first(scores, full.units(ordered.unit))
+    order = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=ordered, model=full)
     return {share: take_first(order, round(share * len(order))) for share in settings.shares}
 
 
