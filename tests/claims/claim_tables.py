@@ -1,6 +1,5 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -89,14 +88,6 @@ def scored(**arms: Sequence[float]) -> list[Row]:
         for arm, values in arms.items()
         for seed, value in enumerate(values, start=1)
     ]
-
-
-def compared(statistic: str, value: float, half: float = math.nan, *, arm: str = "svgd", **more: Any) -> Row:
-    """Return the difference of an arm from the baseline, with an interval of this half width if one is given."""
-    usual = {"task": "translation", "statistic": statistic, "arm": arm, "baseline": "baseline", "seeds": "1 2 3"}
-    is_of_metric = statistic.startswith(("metric", "curve", "removable"))
-    of = {"set": "test", "metric": "bleu"} if is_of_metric else {"set": "", "metric": ""}
-    return usual | of | {"value": value, "low": value - half, "high": value + half} | more
 
 
 def numbers_in(text: str) -> str:

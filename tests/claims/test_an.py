@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, compared, numbers_in, scored, study
+from claims.claim_tables import Row, curve, numbers_in, scored, study
 from claims.claim_tables import expect as expect_of
 from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.core.statistics import Estimate, find_median
+from headroom.experiments.arms.effects import prunability
 from headroom.experiments.arms.head_counts import heads_per_site, sweeps
-from headroom.experiments.arms.paired import chosen_alphas
-from headroom.experiments.arms.paired import read_compared as from_table
+from headroom.experiments.arms.paired import chosen_alphas, main_pair
 from headroom.report.first_screen import ClaimVerdict
 from headroom.study.arms import ArmDescription, describe_arm
 from headroom.study.tables import StudyTables
@@ -159,9 +159,8 @@ def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
 
 
 def checked(**scores: float) -> list[Row]:
-    """Return mean scores of arms on the set `check`."""
-    arms = ((name.replace("_", "-"), score) for name, score in scores.items())
-    return [compared("metric_mean", score, arm=arm, baseline="") | {"set": "check"} for arm, score in arms]
+    """Return scores of arms on the set `check`, of one seed each."""
+    return [row | {"set": "check"} for row in scored(**{arm: [score] for arm, score in scores.items()})]
 
 
 def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
@@ -169,9 +168,8 @@ def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     arms = [ARMS[0], *(ArmDescription(name, "svgd", others=(("alpha", alpha),)) for name, alpha in weights.items())]
     arms.append(ArmDescription("svgd-4", "svgd", others=(("alpha", "0.5"), ("stepsize", "0.1"))))  # not comparable
     means = checked(baseline=30, svgd_1=31, svgd_2=32, svgd_3=29, svgd_4=40)
-    means += [row | {"set": "test", "value": 40 - row["value"]} for row in means]
     rows = scored(baseline=BASE, svgd_1=more(5, 5, 5), svgd_2=more(0.1, 0.2, 0.3), svgd_3=BASE, svgd_4=more(6, 6, 6))
-    given = {"evaluation": rows, "arms": means, "training": losses(rows)}
+    given = {"evaluation": [*rows, *means], "training": losses(rows)}
     tables = study(tmp_path / "1", known=arms, **given).of_task("translation")
     (one,) = chosen_alphas(tables)
     assert (one.values, one.alpha, one.pair.arm.name) == (3, 0.01, "svgd-2")
@@ -210,10 +208,10 @@ def test_r3_takes_the_temperature_that_was_chosen_on_check(tmp_path: Path) -> No
         spos_2=BASE,
         spos_3=more(-9, -9, -9),
     )
-    better = {"evaluation": rows, "arms": checked(spos_1=20, spos_2=30, spos_3=20)}
-    expect("R3", HOLDS, tmp_path / "1", known=arms, **better)
-    worse = {"evaluation": rows, "arms": checked(spos_1=20, spos_2=19, spos_3=18)}
-    expect("R3", FAILS, tmp_path / "2", known=arms, **worse)
+    better = [*rows, *checked(spos_1=20, spos_2=30, spos_3=20)]
+    expect("R3", HOLDS, tmp_path / "1", known=arms, evaluation=better)
+    worse = [*rows, *checked(spos_1=20, spos_2=19, spos_3=18)]
+    expect("R3", FAILS, tmp_path / "2", known=arms, evaluation=worse)
     expect(
         "R3", NOT_RUN, tmp_path / "3", known=arms, evaluation=[row for row in rows if ".svgd.seed" not in row["run"]]
     )
@@ -338,6 +336,16 @@ def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
     expect("R7", NOT_RUN, tmp_path / "3", known=elsewhere, evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE))
 
 
+def pruned(areas: dict[str, Sequence[float]]) -> list[Row]:
+    """Return the curves of arms, one per seed, straight lines with these areas under them."""
+    rows = []
+    for arm, own in areas.items():
+        for seed, area in enumerate(own, start=1):
+            first, last = curve([100.0, 100 * (2 * area - 1)], run=f"translation.{arm}.seed{seed}")
+            rows += [first, last | {"heads_removed": 10}]
+    return rows
+
+
 @pytest.mark.parametrize(
     ("area", "half", "verdict"),
     [
@@ -351,21 +359,28 @@ def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
     ],
 )
 def test_r8_asks_the_area(area: float, half: float, verdict: str, tmp_path: Path) -> None:
-    pruning = [
-        compared("curve_area_difference", area, half),
-        compared("removable_share_difference", 0.2, 0.01),
-        compared("importance_gini_difference", -0.1, 0.05),
-        compared("curve_area_difference", 9, 1, metric="chrf"),
+    spread = half / 2.48414  # the interval of three seeds reaches 4.303 / √3 standard deviations
+    several = [0.5 + area - spread, 0.5 + area, 0.5 + area + spread]
+    areas = {"baseline": [0.5] * 3, "svgd": [0.5 + area] if math.isnan(half) else several}
+    expect("R8", verdict, tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), pruning_epochs=pruned(areas))
+
+
+def test_prunability_is_the_mean_difference_over_seeds(tmp_path: Path) -> None:
+    usual = {"kind": "E", "layer": 1, "criterion": "gradient-example", "normalised": "raw"}
+    importance = {"baseline": ([1.0, 1, 1, 1], [1.0, 1, 1, 1]), "svgd": ([4.0, 0, 0, 0], [2.0, 2, 0, 0])}
+    scores = [
+        usual | {"run": f"translation.{arm}.seed{seed}", "head": head, "value": value}
+        for arm, own in importance.items()
+        for seed, values in enumerate(own, start=1)
+        for head, value in enumerate(values, start=1)
     ]
-    found = expect("R8", verdict, tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), arms=pruning)
-    assert "+20 19 21 −0.10 −0.15 −0.05" in numbers_in(found.ours)
-
-
-def test_the_table_is_asked_for_the_main_metric_and_set(tmp_path: Path) -> None:
-    rows = [compared("metric_difference", 1), compared("metric_difference", 2, set="far")]
-    rows += [compared("metric_difference", 3, metric="chrf")]
-    tables = study(tmp_path, arms=rows)
-    found = from_table(tables, "metric_difference", "svgd", "baseline")
-    assert found is not None
-    assert found.value == 1
-    assert from_table(tables, "metric_mean", "svgd") is None
+    curves = pruned({"baseline": [0.5, 0.5, 0.5], "svgd": [0.6, 0.8]})
+    tables = study(tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), pruning_epochs=curves, scores=scores)
+    pair = main_pair(tables)
+    assert pair is not None
+    found = prunability(tables, pair)
+    # the lines reach 98 % at 0.01 / (1 - area)
+    assert found["removable"].value == pytest.approx((0.025 + 0.05) / 2 - 0.02)
+    assert found["gini"].value == pytest.approx((0.75 + 0.5) / 2)
+    # differences 0.1 and 0.3: the standard error is 0.1, t(1) 12.7062
+    assert found["area"] == pytest.approx((0.2, 0.2 - 1.27062, 0.2 + 1.27062), abs=1e-5)

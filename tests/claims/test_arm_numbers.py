@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, curve, scored, study
@@ -102,31 +103,53 @@ def test_values_are_averaged_over_sites(tmp_path: Path) -> None:
     assert arm_numbers.by_seed(tables.diversity)["baseline"][1] == pytest.approx(1.65)
 
 
-def overlap(first: str, second: str, value: float) -> Row:
-    names = {"run": f"translation.{first}", "other": f"translation.{second}"}
-    arms = {"arm": first.split(".")[0], "other_arm": second.split(".")[0]}
-    return names | arms | {"task": "translation", "share": 0.25, "kept": 6, "value": value, "chance": 0.25}
+RISING = [1.0, 2, 3, 4, 5, 6, 7, 8]
+"""Scores of E1:1 ... E1:4, A1:1 ... A1:4: the best two are A1:3 and A1:4."""
+
+OTHER = [9.0, 5, 1, 1, 1, 1, 6, 10]
+"""The best two are A1:4 and E1:1; the best four, as ties go, E1:1, E1:2, A1:3 and A1:4."""
 
 
-OVERLAPS = [
-    overlap("baseline.seed1", "baseline.seed2", 0.5),
-    overlap("svgd.seed1", "svgd.seed2", 0.75),
-    overlap("baseline.seed1", "svgd.seed1", 0.25),
-    overlap("svgd.seed2", "baseline.seed2", 0.5),  # the reference may come second
-    overlap("svgd.seed1", "spos.seed1", 1.0),  # neither is the reference
-]
+def heads(run: str, values: list[float], **changes: Any) -> list[Row]:
+    fixed = {"run": f"translation.{run}", "layer": 1, "criterion": "gradient-example", "normalised": "raw"} | changes
+    return [
+        fixed | {"kind": "EA"[place // 4], "head": 1 + place % 4, "value": value} for place, value in enumerate(values)
+    ]
 
 
-def test_overlaps_between_seeds_and_between_arms(tmp_path: Path) -> None:
-    found = arm_numbers.overlaps(study(tmp_path, evaluation=scored(**ROWS), overlap=OVERLAPS))
-    assert list(found[found["single"]]["value"]) == [0.5, 0.75, 0.25, 0.5]
-    means = found[~found["single"]]
-    assert [tuple(row) for row in means[["arm", "pairs", "value", "number"]].to_numpy()] == [
-        ("baseline", TWO_SEEDS, 0.5, 1),
-        ("svgd", TWO_SEEDS, 0.75, 1),
-        ("svgd", SAME_SEED, 0.375, 2),
+def test_common_heads_of_seeds_and_of_arms(tmp_path: Path) -> None:
+    rows = [
+        *heads("baseline.seed1", RISING),
+        *heads("baseline.seed1", RISING[::-1], epoch=1),
+        *heads("baseline.seed1", RISING[::-1], criterion="gradient-token"),
+        *heads("baseline.seed1", RISING[::-1], normalised="layer"),
+        *heads("baseline.seed2", RISING[::-1]),
+        *heads("svgd.seed1", OTHER),
+        *heads("svgd.seed2", RISING[::-1]),
+        *heads("spos.seed1", OTHER),  # with svgd alone it is of another arm, and neither is the baseline
+        *heads("few.seed1", RISING[:6]),  # another model
+    ]
+    found = arm_numbers.overlaps(study(tmp_path, evaluation=scored(**ROWS, few=[30.0]), scores=rows))
+    single = found[found["single"] & (found["share"] == 0.25)]
+    assert [tuple(row) for row in single[["arm", "pairs", "value", "chance"]].to_numpy()] == [
+        ("baseline", TWO_SEEDS, 0.0, 0.25),
+        ("spos", SAME_SEED, 0.5, 0.25),
+        ("svgd", SAME_SEED, 0.5, 0.25),
+        ("svgd", SAME_SEED, 1.0, 0.25),
+        ("svgd", TWO_SEEDS, 0.5, 0.25),
+    ]
+    means = found[~found["single"] & (found["share"] == 0.5) & (found["arm"] == "svgd")]
+    assert [tuple(row) for row in means[["pairs", "value", "number"]].to_numpy()] == [
+        (SAME_SEED, 0.75, 2),
+        (TWO_SEEDS, 0.5, 1),
     ]
     assert arm_numbers.overlaps(study(tmp_path / "2", evaluation=scored(**ROWS))).empty
+
+
+def test_of_equal_heads_the_later_ones_are_important(tmp_path: Path) -> None:
+    """As in pruning, which takes heads of equal score away in table order."""
+    rows = [*heads("baseline.seed1", [0.0] * 8), *heads("baseline.seed2", [0.0, 0, 0, 0, 0, 0, 1, 1])]
+    assert set(arm_numbers.overlaps(study(tmp_path, scores=rows))["value"]) == {1.0}
 
 
 def test_times_of_updates_are_medians_of_ratios(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from headroom.study.arms import ArmDescription
 from headroom.study.configuration import arms_in, list_tables, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables, TaskDescription
-from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
+from report.example_tables import NOT_SHOWN, write_example_study
+from report.example_tasks import TRANSLATION_RUNS
 
 
 def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
@@ -53,7 +54,7 @@ def test_an_unknown_path_is_an_error() -> None:
         StudyTables(["results/starter/nonsense/run.csv"])
 
 
-@pytest.mark.parametrize("name", ["arms", "scores"])
+@pytest.mark.parametrize("name", ["pruning", "scores"])
 def test_a_study_may_be_called_as_a_table_is(name: str, tmp_path: Path) -> None:
     written = write_example_study(tmp_path, only=("update_cost", "scores"))
     (tmp_path / name).mkdir(exist_ok=True)
@@ -71,35 +72,16 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=("evaluation", "arms"), tasks=("sst2", "translation"))
+    paths = write_example_study(tmp_path, only=("evaluation", "update_cost"), tasks=("sst2", "translation"))
     assert StudyTables(paths).tasks == ["sst2", "translation"]
     tables = StudyTables(paths, described={"translation": TaskDescription(), "sst2": TaskDescription()})
     assert tables.tasks == ["translation", "sst2"]  # in the order of the configuration
     assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
     assert tables.of_task("sst2").tasks == ["sst2"]
     assert tables.of_task("translation").arm_names == ["baseline", "svgd"]
-    assert tables.of_task("translation").has("arms")
-    assert not tables.of_task("sst2").has("arms")
+    assert tables.of_task("translation").has("update_cost")
+    assert not tables.of_task("sst2").has("update_cost")
     assert tables.of_task("sst2") is tables.of_task("sst2")
-
-
-def test_tables_of_arms_are_parted_by_their_task(tmp_path: Path) -> None:
-    runs = [{"run": RUN}, {"run": CLASSIFIER}]
-    compared = [{"task": "sst2", "value": 1}, {"task": "translation", "value": 2}, {"task": "sst2", "value": 3}]
-    pairs = [
-        {"task": "sst2", "run": CLASSIFIER, "other": "sst2.baseline.seed2", "other_arm": "baseline", "value": 0.5},
-        {"task": "translation", "run": RUN, "other": OTHER_RUN, "value": 0.25},
-    ]
-    cost = [{"arm": "svgd", "ratio": 1.1}]
-    tables = study(tmp_path, evaluation=runs, arms=compared, overlap=pairs, update_cost=cost)
-    of_sst2, of_translation = tables.of_task("sst2"), tables.of_task("translation")
-    assert list(of_sst2.arms["value"]) == [1, 3]
-    assert list(of_translation.arms["value"]) == [2]
-    assert list(of_sst2.overlap["other"]) == ["sst2.baseline.seed2"]
-    assert list(of_sst2.overlap["other_arm"]) == ["baseline"]
-    assert list(of_translation.overlap["value"]) == [0.25]
-    assert list(of_translation.update_cost["ratio"]) == [1.1]
-    assert not of_sst2.has("update_cost")
 
 
 CONFIGURATION = {

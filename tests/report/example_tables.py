@@ -7,7 +7,6 @@ and E2:1 point to neighbours, E2:2 .. track relations, subjects with 40 points o
 Learned gates keep heads of high weight and heads with a role.
 """
 
-import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from headroom.study.tables import TABLES
 from report.example_curves import Curves
 from report.example_functions import Functions
 from report.example_importance import Importance
-from report.example_tasks import LIKENESS, TASKS, TRANSLATION_RUNS, Row
+from report.example_tasks import TASKS, Row
 from written_tables import write_rows
 
 ALL_TASKS = ("translation", "sst2", "cola")
@@ -34,43 +33,6 @@ def update_cost(study: str) -> Iterator[Row]:
             yield {**row, "signature": "device:cpu"}
 
 
-def repulsion(study: str) -> Iterator[Row]:
-    lead = {"study": study, "task": "translation", "signature": "paired over seeds", "seeds": "1 2"}
-    for statistic, values in (("metric", (92.0, 92.6)), ("curve_area", (0.86, 0.87))):
-        metric = {"set": "test", "metric": "bleu"}
-        for arm, value in zip(("baseline", "svgd"), values):
-            name = "metric_mean" if statistic == "metric" else statistic
-            bounds = {"value": value, "low": value - 1, "high": value + 1, "p": ""}
-            yield {**lead, **metric, "statistic": name, "arm": arm, **bounds}
-        bounds = {"value": values[1] - values[0], "low": -0.2, "high": 0.9, "p": 0.4}
-        yield {
-            **lead,
-            **metric,
-            "statistic": f"{statistic}_difference",
-            "arm": "svgd",
-            "baseline": "baseline",
-            **bounds,
-        }
-    for measure in LIKENESS:
-        row = {**lead, "statistic": f"diversity_difference_{measure}", "set": "", "metric": "", "arm": "svgd"}
-        yield {**row, "baseline": "baseline", "value": -0.06, "low": -0.08, "high": -0.04, "p": 0.02}
-
-
-def overlaps(study: str) -> Iterator[Row]:
-    heads = len(TASKS["translation"].heads)
-    for first, second in itertools.combinations(TRANSLATION_RUNS, 2):
-        arms = {"arm": first.split(".")[1], "other_arm": second.split(".")[1]}
-        between_seeds = arms["arm"] == arms["other_arm"]
-        if not between_seeds and first.split(".")[2] != second.split(".")[2]:
-            continue
-        for share in (0.25, 0.5):
-            row = {"study": study, "task": "translation", "criterion": "gradient-example", **arms}
-            row |= {"share": share, "kept": round(share * heads), "run": first, "other": second}
-            value = share + (0.3 if between_seeds else 0.2)
-            yield {**row, "value": value, "chance": share, "signature": "set:choose"}
-
-
-OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
 NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples", "keep_one_replaced")
 
 
@@ -85,8 +47,8 @@ def write_example_study(
         if name == "bakeoff":
             paths += [compared(directory, study, task) for task in tasks]
             continue
-        if name in OF_ARMS:
-            files = {directory / f"{name}.csv": OF_ARMS[name](study)} if "translation" in tasks else {}
+        if name == "update_cost":
+            files = {directory / "update_cost.csv": update_cost(study)} if "translation" in tasks else {}
         else:
             makers = {
                 run: Maker(study, run) for task in tasks for run in TASKS[task].runs if name not in TASKS[task].absent

@@ -43,7 +43,7 @@ LABELS = ("far", "chrf", "gradient-squared", "nsubj", "cpu", "tok:13a")
 """Words of tables after which comes hostile text: a set, a metric, a criterion, a relation, a device, a signature."""
 
 
-OF_ARMS = ("training", "evaluation", "scores", "diversity", "particles", "arms", "overlap", "update_cost", "roles")
+OF_ARMS = ("training", "evaluation", "scores", "diversity", "particles", "update_cost", "roles")
 
 
 def hostile_cell(text: str) -> str:

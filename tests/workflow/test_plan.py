@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.experiments.arms.experiment import mains
 from headroom.experiments.bakeoff import experiment as bakeoff
 from headroom.experiments.evaluation.experiment import EVALUATE
 from headroom.experiments.gates import experiment as gates
@@ -140,7 +139,6 @@ class TestSettingsOfJobs:
         assert settings_of(pruning.PRUNE, plan, run=RUN, scope="sites")["pruning"]["main"] == "gradient-token"
         assert gate_settings(plan, "controls")["pruning"] == {"main": "gradient-token"}
         assert "pruning" not in gate_settings(plan, "exact")
-        assert mains(BOTH, {})["main"] == [["translation", "gradient-example"]]
 
     def test_leave_out_what_does_not_matter_to_layouts_from_scratch(self):
         found = gate_settings(STARTS, "from_scratch")

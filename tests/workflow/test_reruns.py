@@ -98,7 +98,7 @@ CLAIMED = {"claims": 1, "report": 1}
     ("changes", "jobs"),
     [
         ({}, {}),
-        ({"translation.evaluation.beam": 6}, {"evaluation": 2, "arms": 1, "configuration": 1, **CLAIMED}),
+        ({"translation.evaluation.beam": 6}, {"evaluation": 2, "configuration": 1, **CLAIMED}),
         (
             {"classification.pairs.bakeoff.retraining.updates": 4},
             {"bakeoff_retraining": 1, "configuration": 1, **CLAIMED},

@@ -71,8 +71,6 @@ FILES = {
     "phenomena": [f"phenomena/translation.baseline.seed{seed}.csv" for seed in (1, 2)],
     "minimal_pairs": [],  # of language models
     "update_cost": ["update_cost.csv"],
-    "arms": ["arms.csv"],
-    "overlap": ["overlap.csv"],
     "claims": ["claims.csv"],
     "numbers": ["numbers.csv"],
 }
@@ -100,7 +98,6 @@ MAY_BE_EMPTY = {
     "gates": {"p_closed", "p_open"},
     "pruned_models": {"undecided", "removed"},
     "rank_correlation": {"value", "low", "high", "ceiling"},
-    "arms": {"set", "metric", "baseline", "value", "low", "high", "p"},
     "claims": {
         *("task", "part", "value", "low", "high", "unit", "number", "side", "threshold", "refuted", "barrier"),
         *("these_low", "these_high", "votes", "ground", "trainings", "needed", "signature"),
@@ -133,11 +130,7 @@ class TestOneRun:
             for name in names:
                 content = rows(finished.project.root / "results" / "tiny" / name)
                 assert {row["study"] for row in content} <= {"tiny"}
-                if (
-                    content
-                    and "run" in REGISTRY.by_name[table].names
-                    and table not in ("overlap", "claims", "numbers", "bakeoff")
-                ):
+                if content and "run" in REGISTRY.by_name[table].names and table not in ("claims", "numbers", "bakeoff"):
                     assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
 
     def test_all_models_of_a_run_have_as_many_updates(self, finished: Finished) -> None:

@@ -122,7 +122,7 @@ class StudyTables:
 
     Args:
         paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
-            file itself for the tables of a whole study (`arms.csv`, `overlap.csv`, `update_cost.csv`).
+            file itself for the table of a whole study (`update_cost.csv`).
         maps: The JSON files with attention maps.
         described: What is known of the tasks. Of other arms the name is the method; the main criterion is a column
             `main` of tables by criteria.

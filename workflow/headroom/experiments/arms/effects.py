@@ -11,6 +11,7 @@ import pandas
 from headroom.claims.verdict import Number, Reading, Unit, below
 from headroom.core.statistics import Estimate, estimate_mean, find_median
 from headroom.experiments.arms.claims import GROWTH, LIKENESS, compare_likeness, likeness_less, list_controls
+from headroom.experiments.arms.numbers import of_curves, ratios, unevenness
 from headroom.experiments.arms.paired import (
     Pair,
     chosen_alphas,
@@ -18,9 +19,9 @@ from headroom.experiments.arms.paired import (
     main_pair,
     of_main_pair,
     opponents,
-    read_compared,
     repulsive_pairs,
 )
+from headroom.experiments.arms.quantities import curve_area, removable_share
 from headroom.study.arms import ArmDescription
 from headroom.study.selection import arm_rows, last_epochs, rows_where
 from headroom.study.tables import StudyTables
@@ -92,19 +93,22 @@ def less_prunable(tables: StudyTables, pair: Pair, *, area_margin: float) -> Rea
     return Reading((replace(area, asked=below(0.0, refuted=-area_margin)), *others))
 
 
-_STATISTICS = {"area": "curve_area", "removable": "removable_share", "gini": "importance_gini"}
 _UNITS: dict[str, Unit] = {"removable": "share", "gini": "number"}
 
 
 def prunability(tables: StudyTables, pair: Pair) -> dict[str, Estimate]:
-    """Return how the repulsive arm of a pair differs from its baseline, of what was compared.
+    """Return how the repulsive arm of a pair differs from its baseline, paired by seed, of what was measured.
 
     `area` is that of the area under the pruning curve, `removable` of the share of heads that can go, `gini` of the
     Gini coefficient of importance.
     """
-    names = pair.arm.name, pair.reference.name
-    found = {name: read_compared(tables, f"{statistic}_difference", *names) for name, statistic in _STATISTICS.items()}
-    return {name: one for name, one in found.items() if one is not None}
+    curves = {"area": of_curves(tables, curve_area), "removable": of_curves(tables, removable_share)}
+    found: dict[str, Estimate] = {}
+    for name, values in (curves | {"gini": unevenness(tables)}).items():
+        if {pair.arm.name, pair.reference.name} <= set(values):
+            paired = (values[pair.arm.name] - values[pair.reference.name]).dropna()
+            found |= {name: estimate_mean(paired.to_numpy())} if len(paired) else {}
+    return found
 
 
 @of_main_pair
@@ -115,14 +119,6 @@ def costs_nothing(tables: StudyTables, pair: Pair, *, negligible: float) -> Read
         return None
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     return Reading((Number("ratio", find_median(found.to_numpy()), about=about, asked=below(negligible)),))
-
-
-def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":
-    """Return how many times a reference's update one of an arm takes, round by round."""
-    seconds = tables.update_cost.pivot_table(index="repeat", columns="arm", values="seconds")
-    if not {arm, reference} <= set(seconds.columns):
-        return pandas.Series(dtype=float)
-    return (seconds[arm] / seconds[reference]).dropna()
 
 
 def update_time(tables: StudyTables) -> Iterator[Reading]:

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import pandas
 
 from headroom.core.statistics import Estimate, estimate_mean, find_median
-from headroom.experiments.arms.effects import ratios
 from headroom.experiments.arms.paired import opponents
 from headroom.experiments.arms.quantities import gini
-from headroom.experiments.arms.tables import main_scores
-from headroom.study.selection import last_arm_curves, main_criterion
+from headroom.study.selection import last_arm_curves, last_epochs, main_criterion, parse_heads, rows_where
 from headroom.study.tables import StudyTables, arm_of, seed_of
 
 BySeed = Mapping[str, "pandas.Series[Any]"]
@@ -19,6 +18,9 @@ BySeed = Mapping[str, "pandas.Series[Any]"]
 
 TWO_SEEDS, SAME_SEED = "two seeds of the arm", "with the baseline, same seed"
 """What two runs are whose important heads are compared."""
+
+SHARES = (0.25, 0.5)
+"""Numbers of important heads, as shares of all heads."""
 
 
 def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
@@ -62,8 +64,13 @@ def of_curves(
 
 def unevenness(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
     """Return the Gini coefficient of importance, by the main criterion at the last epoch, of every run."""
-    rows = main_scores(tables.scores, main_criterion(tables.scores))
-    return _of_runs(rows, lambda run: gini(run["value"].to_numpy(dtype=float)))
+    return _of_runs(_last_scores(tables), lambda run: gini(run["value"].to_numpy(dtype=float)))
+
+
+def _last_scores(tables: StudyTables) -> pandas.DataFrame:
+    """Return the raw scores by the main criterion at the last epoch of every run."""
+    main = main_criterion(tables.scores)
+    return last_epochs(rows_where(tables.scores, criterion=main, normalised="raw"))
 
 
 def over_epochs(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -75,17 +82,24 @@ def over_epochs(rows: pandas.DataFrame) -> pandas.DataFrame:
 def overlaps(tables: StudyTables) -> pandas.DataFrame:
     """Return the share of important heads that two runs have in common: share, arm, pairs, value, number, chance.
 
-    A row is a pair of runs (`single` is true) or the mean over all `number` pairs of an arm; pairs share runs, so the
-    mean has no interval. Compared are the seeds of an arm, and an arm with the task's baseline at the same seed.
+    Important are the heads that pruning by the main criterion removes last. A row is a pair of runs with the same heads
+    (`single` is true) or the mean over all `number` pairs of an arm; pairs share runs, so the mean has no interval.
+    Compared are the seeds of an arm, and an arm with the task's baseline at the same seed.
     """
-    rows, against = tables.overlap, opponents(tables)
+    against, scores = opponents(tables), _last_scores(tables)
     reference = next((arm for arm in tables.arm_names if arm not in against), "")
-    named = ("arm", "other_arm", "share", "value", "chance")
-    found = [
-        {"share": share, "arm": arm, "pairs": pairs, "value": value, "number": 1, "chance": chance, "single": True}
-        for first, second, share, value, chance in zip(*(rows[name] for name in named), strict=True)
-        for arm, pairs in _pair(str(first), str(second), reference)
-    ]
+    by_run = {run: rows for run in tables.runs if len(rows := rows_where(scores, run=run))}
+    orders = {run: sorted(zip(rows["value"], parse_heads(rows))) for run, rows in by_run.items()}
+    ranked = {run: [head for _, head in order] for run, order in orders.items()}
+    found = []
+    for first, second in combinations(ranked, 2):
+        heads, others = ranked[first], ranked[second]
+        for arm, pairs in _pair(first, second, reference) if set(heads) == set(others) else ():
+            for share in SHARES:
+                kept = max(1, round(share * len(heads)))
+                value = len({*heads[-kept:]} & {*others[-kept:]}) / kept
+                one = {"share": share, "arm": arm, "pairs": pairs, "value": value, "number": 1}
+                found.append({**one, "chance": kept / len(heads), "single": True})
     frame = pandas.DataFrame(found)
     if frame.empty:
         return frame
@@ -94,11 +108,21 @@ def overlaps(tables: StudyTables) -> pandas.DataFrame:
     return pandas.concat([frame, means], ignore_index=True)
 
 
-def _pair(arm: str, other: str, reference: str) -> Iterator[tuple[str, str]]:
+def _pair(first: str, second: str, reference: str) -> Iterator[tuple[str, str]]:
+    """Yield the arm that two runs say something of, and what they are, if anything."""
+    arm, other = arm_of(first), arm_of(second)
     if arm == other:
         yield arm, TWO_SEEDS
-    elif reference in (arm, other):
+    elif reference in (arm, other) and seed_of(first) == seed_of(second):
         yield other if arm == reference else arm, SAME_SEED
+
+
+def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":
+    """Return how many times a reference's update one of an arm takes, round by round."""
+    seconds = tables.update_cost.pivot_table(index="repeat", columns="arm", values="seconds")
+    if not {arm, reference} <= set(seconds.columns):
+        return pandas.Series(dtype=float)
+    return (seconds[arm] / seconds[reference]).dropna()
 
 
 def update_times(tables: StudyTables) -> pandas.DataFrame:

@@ -1,17 +1,16 @@
 """Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pandas
 
-from headroom.claims.evidence import as_rule, estimate_in
+from headroom.claims.evidence import as_rule
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
-from headroom.study.selection import main_metric, main_set, rows_where, select_judged
+from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables, arm_of, seed_of
 
 
@@ -143,20 +142,5 @@ def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
 
 def scores_on_check(tables: StudyTables) -> dict[str, float]:
     """Return by arm the mean over seeds of the main metric on the set `check`, which arms are chosen by."""
-    means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
-    means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
-    return dict(zip(means["arm"], means["value"], strict=True))
-
-
-def read_compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
-    """Return a number of the table `arms`: of an arm, or its difference from a reference.
-
-    Of statistics about a metric it is that of the main metric and set; None if the table lacks it.
-    """
-    rows = rows_where(tables.arms, statistic=statistic)
-    if rows.empty:
-        return None
-    rows = rows_where(rows, metric=main_metric(rows))
-    rows = rows_where(rows, set=main_set(rows), arm=arm, baseline=reference)
-    found = estimate_in(rows) if len(rows) else Estimate(math.nan)
-    return None if math.isnan(found.value) else found
+    rows = rows_where(last_epochs(tables.evaluation), set="check", metric=main_metric(tables.evaluation))
+    return {str(arm): float(value) for arm, value in rows.groupby(rows["run"].map(arm_of))["value"].mean().items()}

@@ -4,7 +4,8 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_name
-from headroom.experiments.arms.paired import read_compared
+from headroom.core.statistics import estimate_mean
+from headroom.experiments.arms.paired import scores_by_seed
 from headroom.figures import palette, panels
 from headroom.figures.names import run_name
 from headroom.figures.panels import Look, arm_looks
@@ -55,9 +56,9 @@ def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
 
 
 def _by_arm(rows: pandas.DataFrame, view: StudyTables) -> pandas.DataFrame:
-    """Return runs as single dots of a row per arm, and the means over seeds that the table `arms` has."""
-    found = {arm: read_compared(view, "metric_mean", arm) for arm in dict.fromkeys(rows["arm"])}
-    means = [{"arm": arm, "single": False} | one._asdict() for arm, one in found.items() if one is not None]
+    """Return runs as single dots of a row per arm, and the means over seeds."""
+    found = {arm: estimate_mean(own.to_numpy()) for arm, own in scores_by_seed(view).items()}
+    means = [{"arm": arm, "single": False} | one._asdict() for arm, one in found.items()]
     single = rows["arm"].isin([one["arm"] for one in means])
     every = pandas.concat([rows.assign(single=single), pandas.DataFrame(means)], ignore_index=True)
     return every.assign(name=every["arm"])
