@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 from hand_made_sentences import adverb, phrase
-from headroom.data.grammar import source, target
+from headroom.data.grammar import target
 from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS
 from headroom.data.grammar.logic import adjective, verb
 from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
@@ -38,11 +38,11 @@ def test_agreement_is_tested_if_another_noun_agrees_otherwise():
     assert cases(Sentence(Clause(WAIT, DOG))) == []
     # The dog near the singers waits. zumilmis vas bas apu voi pokas.
     assert cases(Sentence(Clause(WAIT, replace(DOG, modifier=near)))) == [
-        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 4)
+        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"))
     ]
     # The dog near the singers is old. brotunu esis vas bas apu voi pokas.
     assert cases(Sentence(Clause(BE, replace(DOG, modifier=near), predicate=OLD))) == [
-        Case("predicate", 0, "brotunu", ("brotuno", "brotuna", "brotunei"), 5)
+        Case("predicate", 0, "brotunu", ("brotuno", "brotuna", "brotunei"))
     ]
 
 
@@ -51,20 +51,20 @@ def test_a_compound_is_another_noun():
     sentence = Sentence(Clause(WAIT, replace(DOG, adjectives=(OLD,), compound=LAMP.noun)))
     assert target.translate(sentence) == "zumilmis brotunu vas bas fivonia."
     assert cases(sentence) == [
-        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 1),
-        Case("adjective", 1, "brotunu", ("brotuno", "brotuna", "brotunei"), 2),
+        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt")),
+        Case("adjective", 1, "brotunu", ("brotuno", "brotuna", "brotunei")),
     ]
 
 
 def test_passive_object_and_particle_of_a_verb():
     # The lamp was chased by the singers. jaskovunt voi pokas vie fivon.
     assert cases(Sentence(Clause(CHASE, SINGERS, object=LAMP, tense="past", passive=True))) == [
-        Case("passive", 0, "jaskovunt", ("jaskovar", "jaskovel", "jaskovis"), 3),
-        Case("object", 0, "jaskovunt", ("krutovunt",), 2),
+        Case("passive", 0, "jaskovunt", ("jaskovar", "jaskovel", "jaskovis")),
+        Case("object", 0, "jaskovunt", ("krutovunt",)),
     ]
     # The singers will chase the lamp off. volunt felien voi pokas vie fivon.
     off = Clause(CHASE, SINGERS, object=LAMP, modal=MODALS[0], particle="off")
-    assert cases(Sentence(off))[1:] == [Case("particle", 1, "felien", ("jaskien", "krutien", "pladien"), 3)]
+    assert cases(Sentence(off))[1:] == [Case("particle", 1, "felien", ("jaskien", "krutien", "pladien"))]
 
 
 def test_pronoun_concord_relative_and_name():
@@ -74,12 +74,10 @@ def test_pronoun_concord_relative_and_name():
     because = Subordinate(CONJUNCTIONS[1], Clause(CHASE, Pronoun("m"), modal=MODALS[0], object=lamp))
     sentence = Sentence(Clause(WAIT, Name("Yothton"), tense="past", adverb=OFTEN), trailing=because)
     found = {(case.phenomenon, case.word): case for case in cases(sentence)}
-    assert found["pronoun", 1] == Case("pronoun", 1, "volar", ("volel", "volis", "volunt"), 6)
-    assert found["relative", 6] == Case(
-        "relative", 6, "kvie", ("kver", "kven", "kvem", "kvir", "kvas", "kvoi", "kvon"), 1
-    )
-    assert found["concord", 10] == Case("concord", 10, "spugilmo", ("spugilmi", "spugilmu"), 1)
-    assert found["name", 12] == Case("name", 12, "Jotton", (), 0)
+    assert found["pronoun", 1] == Case("pronoun", 1, "volar", ("volel", "volis", "volunt"))
+    assert found["relative", 6] == Case("relative", 6, "kvie", ("kver", "kven", "kvem", "kvir", "kvas", "kvoi", "kvon"))
+    assert found["concord", 10] == Case("concord", 10, "spugilmo", ("spugilmi", "spugilmu"))
+    assert found["name", 12] == Case("name", 12, "Jotton", ())
 
 
 def test_cases_are_words_of_the_translation_and_no_form_begins_another(sentences):
@@ -91,7 +89,6 @@ def test_cases_are_words_of_the_translation_and_no_form_begins_another(sentences
             forms = (case.expected, *case.wrong)
             assert len(set(forms)) == len(forms)
             assert not any(one != other and one.startswith(other) for one in forms for other in forms)
-            assert case.distance < len(source.realise(sentence))
             count[case.phenomenon] += 1
     assert set(count) == set(PHENOMENA)
     assert min(count.values()) > 50
@@ -104,7 +101,5 @@ def test_every_wrong_form_is_right_in_another_sentence(sentences):
 
 
 def test_cases_are_written_with_the_number_of_their_sentence():
-    rows = [*csv.DictReader(csv_lines([[], [Case("object", 2, "a", ("b", "c"), 3)]]))]
-    assert rows == [
-        {"sentence": "1", "phenomenon": "object", "word": "2", "expected": "a", "wrong": "b c", "distance": "3"}
-    ]
+    rows = [*csv.DictReader(csv_lines([[], [Case("object", 2, "a", ("b", "c"))]]))]
+    assert rows == [{"sentence": "1", "phenomenon": "object", "word": "2", "expected": "a", "wrong": "b c"}]

@@ -60,7 +60,7 @@ def test_forms_are_judged_with_all_their_pieces(lively, text, cases):
 
 
 def test_only_cases_of_the_first_sentences_are_read(tmp_path):
-    case = Case("object", 2, "a", ("b", "c"), 3)
+    case = Case("object", 2, "a", ("b", "c"))
     (tmp_path / "cases.csv").write_text("\n".join(csv_lines([[case], [], [case]])) + "\n")
     assert read_cases(tmp_path / "cases.csv", 3) == [(0, case), (2, case)]
     assert read_cases(tmp_path / "cases.csv", 2) == [(0, case)]
@@ -71,7 +71,7 @@ def test_only_cases_of_the_first_sentences_are_read(tmp_path):
 
 def test_accuracies_are_compared_on_the_same_cases():
     # Sentence 0 has two cases of agreement and one of object, sentence 1 one of agreement, sentence 2 none.
-    case, other = Case("agreement", 0, "a", ("b",), 1), Case("object", 0, "a", ("b",), 1)
+    case, other = Case("agreement", 0, "a", ("b",)), Case("object", 0, "a", ("b",))
     cases = [(0, case), (0, case), (0, other), (1, case)]
     full, own = numpy.array([1.0, 1, 1, 1]), numpy.array([1.0, 0, 0, 0])
     drawn = [numpy.array([1.0, 1, 0, 0]), numpy.array([1.0, 1, 1, 1])]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headroom.data.grammar import lexicon, source, target, tree
-from headroom.data.grammar.target import Choice, Place
+from headroom.data.grammar.target import Choice
 
 PHENOMENA = {
     "agreement": "the verb has the gender or number of its subject, which follows it",
@@ -36,14 +36,12 @@ class Case:
         word: Its position in the translation, in words separated by spaces, from 0.
         expected: Its form.
         wrong: The forms that are wrong there.
-        distance: Source words from the word that is translated to the word that its form depends on.
     """
 
     phenomenon: str
     word: int
     expected: str
     wrong: tuple[str, ...]
-    distance: int
 
 
 def cases(sentence: tree.Sentence) -> list[Case]:
@@ -51,30 +49,11 @@ def cases(sentence: tree.Sentence) -> list[Case]:
     tokens = source.realise(sentence)
     words = [word for word in target.list_words(sentence) if word.form != ","]
     return [
-        Case(choice.phenomenon, number, word.form, choice.wrong, distance(choice, tokens))
+        Case(choice.phenomenon, number, word.form, choice.wrong)
         for number, word in enumerate(words)
         for choice in word.choices
         if is_contested(choice, tokens)
     ]
-
-
-def distance(choice: Choice, tokens: Sequence[source.Token]) -> int:
-    """Return the distance of a choice in source words."""
-    place, controller = (tokens.index(find_word(one, tokens)) for one in (choice.place, choice.controller))
-    return abs(place - controller)
-
-
-def find_word(place: Place, tokens: Sequence[source.Token]) -> source.Token:
-    """Return the source word at a place."""
-    (head,) = (token for token in tokens if token.part is place.part)
-    head = head.governor if head.relation == "cop" and head.governor is not None else head
-    if not place.relation and not place.lemma:
-        return head
-    return next(
-        token
-        for token in tokens
-        if token.governor is head and place.relation in ("", token.relation) and place.lemma in ("", token.lemma)
-    )
 
 
 def is_contested(choice: Choice, tokens: Sequence[source.Token]) -> bool:
@@ -82,7 +61,7 @@ def is_contested(choice: Choice, tokens: Sequence[source.Token]) -> bool:
     feature = _FEATURES.get(choice.phenomenon)
     if feature is None:
         return True
-    own = feature(choice.controller.part)
+    own = feature(choice.controller)
     return any(feature(token.part) not in (None, own) for token in tokens)
 
 
@@ -113,7 +92,7 @@ _FEATURES: dict[str, Callable[[object], str | bool | None]] = {
 """What decides the form, by phenomenon; None for parts without it. Particles and names are always contested."""
 
 
-COLUMNS = ("sentence", "phenomenon", "word", "expected", "wrong", "distance")
+COLUMNS = ("sentence", "phenomenon", "word", "expected", "wrong")
 
 
 def csv_lines(of_sentences: Sequence[Sequence[Case]]) -> list[str]:
@@ -123,5 +102,5 @@ def csv_lines(of_sentences: Sequence[Sequence[Case]]) -> list[str]:
     writer.writerow(COLUMNS)
     for number, own in enumerate(of_sentences):
         for case in own:
-            writer.writerow((number, case.phenomenon, case.word, case.expected, " ".join(case.wrong), case.distance))
+            writer.writerow((number, case.phenomenon, case.word, case.expected, " ".join(case.wrong)))
     return text.getvalue().splitlines()

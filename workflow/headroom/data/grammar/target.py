@@ -13,35 +13,18 @@ from headroom.data.grammar.lexicon import AGREEMENTS, Plain, transliterate
 
 
 @dataclass(frozen=True)
-class Place:
-    """A word of the source sentence: the verb of a clause or the noun of a nominal, or its dependent.
-
-    Attributes:
-        part: The clause or the nominal.
-        relation: The relation of the dependent; empty for the verb or the noun itself.
-        lemma: The lemma of the dependent; empty for any.
-    """
-
-    part: object
-    relation: str = ""
-    lemma: str = ""
-
-
-@dataclass(frozen=True)
 class Choice:
     """What the form of a target word depends on.
 
     Attributes:
         phenomenon: The kind of dependence, one of `headroom.data.grammar.phenomena.PHENOMENA`.
         wrong: The forms of the same word that other sentences need.
-        place: The source word that is translated.
-        controller: The source word that the form depends on.
+        controller: The clause or the nominal, in the source sentence, whose verb or noun the form depends on.
     """
 
     phenomenon: str
     wrong: tuple[str, ...]
-    place: Place
-    controller: Place
+    controller: object
 
 
 @dataclass(frozen=True)
@@ -101,7 +84,7 @@ class _Writer:
     def _adverb(self, adverb: Plain, clause: tree.Clause) -> Word:
         own = tense(clause)
         others = tuple(lexicon.adverb_form(adverb, other) for other in lexicon.TENSES if other != own)
-        choice = Choice("concord", others, Place(clause, "advmod", adverb.word), Place(clause))
+        choice = Choice("concord", others, clause)
         return Word(lexicon.adverb_form(adverb, own), (choice,))
 
     def _verb(self, clause: tree.Clause, antecedent: tree.NounPhrase | None) -> list[Word]:
@@ -130,9 +113,9 @@ class _Writer:
         """Return the choice of a form that agrees with the subject."""
         wrong = tuple(form for other, form in forms.items() if other != clause.agreement)
         if isinstance(clause.subject, tree.Pronoun):
-            return (Choice("pronoun", wrong, Place(clause), _noun_of(self._sentence.clause.topic)),)
+            return (Choice("pronoun", wrong, _head_of(self._sentence.clause.topic)),)
         name = "passive" if clause.passive else phenomenon
-        return (Choice(name, wrong, Place(clause), _noun_of(clause.subject or antecedent)),)
+        return (Choice(name, wrong, _head_of(clause.subject or antecedent)),)
 
     def _lexical(
         self, clause: tree.Clause, antecedent: tree.NounPhrase | None, inflected: Callable[[str], str]
@@ -147,15 +130,14 @@ class _Writer:
         right = verb_stem(clause, antecedent)
         if clause.particle:
             others = [stem for own in stems.values() for stem in own if stem != right]
-            place, particle = Place(clause), Place(clause, "compound:prt")
-            return (Choice("particle", tuple(map(inflected, others)), place, particle),)
+            return (Choice("particle", tuple(map(inflected, others)), clause),)
         others = [stem for stem in stems[""] if stem != right]
-        return (Choice("object", tuple(map(inflected, others)), Place(clause), _noun_of(clause.object or antecedent)),)
+        return (Choice("object", tuple(map(inflected, others)), _head_of(clause.object or antecedent)),)
 
     def _nominal(self, nominal: tree.Nominal, case: str) -> list[Word]:
         match nominal:
             case tree.Name(spelling):
-                return [Word(transliterate(spelling), (Choice("name", (), Place(nominal), Place(nominal)),))]
+                return [Word(transliterate(spelling), (Choice("name", (), nominal),))]
             case tree.Coordination(first, second):
                 return [*self._nominal(first, case), Word(lexicon.AND.target), *self._nominal(second, case)]
             case tree.Pronoun(agrees):
@@ -169,8 +151,7 @@ class _Writer:
         if words:
             forms = [phrase.adjectives[0].stem + lexicon.adjective_ending(other, case) for other in AGREEMENTS]
             wrong = tuple(dict.fromkeys(form for form in forms if form != words[0].form))
-            place = Place(phrase, "amod", phrase.adjectives[0].word)
-            words[0] = Word(words[0].form, (Choice("adjective", wrong, place, Place(phrase)),))
+            words[0] = Word(words[0].form, (Choice("adjective", wrong, phrase),))
         words += [Word(phrase.determiner.target(agrees, case)), Word(phrase.noun.target(phrase.plural))]
         words += [] if phrase.compound is None else [Word(phrase.compound.modifying)]
         if phrase.modifier is not None:
@@ -184,8 +165,7 @@ class _Writer:
         endings = {lexicon.determiner_ending(agrees, of): None for agrees in AGREEMENTS for of in lexicon.CASES}
         right = lexicon.determiner_ending(tree.agreement(antecedent), case)
         wrong = tuple(lexicon.RELATIVE_STEM + ending for ending in endings if ending != right)
-        choice = Choice("relative", wrong, Place(relative.clause, lemma=lexicon.THAT.word), Place(antecedent))
-        pronoun = Word(lexicon.RELATIVE_STEM + right, (choice,))
+        pronoun = Word(lexicon.RELATIVE_STEM + right, (Choice("relative", wrong, antecedent),))
         return [pronoun, *self._clause(relative.clause, antecedent=antecedent)]
 
     def _prepositional(self, phrase: tree.PrepositionalPhrase) -> list[Word]:
@@ -206,6 +186,6 @@ def tense(clause: tree.Clause) -> str:
     return "modal" if clause.modal else clause.tense
 
 
-def _noun_of(nominal: tree.Nominal | None) -> Place:
-    """Return the place of the noun that heads a nominal in the source: the first one of a coordination."""
-    return Place(nominal.first if isinstance(nominal, tree.Coordination) else nominal)
+def _head_of(nominal: tree.Nominal | None) -> tree.Nominal | None:
+    """Return the nominal whose noun heads one in the source: the first one of a coordination."""
+    return nominal.first if isinstance(nominal, tree.Coordination) else nominal

@@ -52,9 +52,7 @@ def read_cases(path: Path | str, sentences: int) -> list[tuple[int, Case]]:
         raise HeadroomError(f"{path}: not a table of phenomena; generate the corpus again")
     found = []
     for row in rows:
-        case = Case(
-            row["phenomenon"], int(row["word"]), row["expected"], tuple(row["wrong"].split()), int(row["distance"])
-        )
+        case = Case(row["phenomenon"], int(row["word"]), row["expected"], tuple(row["wrong"].split()))
         found.append((int(row["sentence"]), case))
     return [(sentence, case) for sentence, case in found if sentence < sentences]
 
