@@ -279,7 +279,7 @@ def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> Non
 def rounds(*ratios: float) -> list[Row]:
     """Return updates of the baseline that take 2 s, and of svgd."""
     return [
-        {"arm": arm, "repeat": repeat, "seconds": 2 * factor, "ratio": factor}
+        {"arm": arm, "repeat": repeat, "seconds": 2 * factor}
         for repeat, ratio in enumerate(ratios)
         for arm, factor in (("baseline", 1.0), ("svgd", ratio))
     ]

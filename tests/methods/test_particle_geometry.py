@@ -14,7 +14,6 @@ def test_two_particles():
     assert geometry(torch.tensor([[3.0, 4.0], [3.0, 0.0]])) == pytest.approx(
         {
             "norm": math.sqrt(9 + 16 + 9),
-            "bandwidth": math.sqrt(8 / math.log(3)),
             "kernel_mean": 1 / 3,
             "kernel_sd": 0,
             # cos((0, 1), (3, 4)) = 4/5 and cos((0, -1), (3, 0)) = 0; from the mean (3, 2) both are 1
@@ -31,7 +30,6 @@ def test_three_particles():
     assert geometry(torch.tensor([[0.0], [1.0], [3.0]])) == pytest.approx(
         {
             "norm": math.sqrt(10),
-            "bandwidth": math.log(2) ** -0.5,
             "kernel_mean": mean,
             "kernel_sd": math.sqrt(((a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2) / 3),
             # R is -(a + 3 c) at 0, a - 2 b = .207 at 1, positive at 3; the head at 0 has no direction, the mean is 4/3
@@ -54,7 +52,6 @@ def test_coinciding_heads_are_not_repelled():
     found = geometry(torch.ones(3, 4))
     assert found == {
         "norm": pytest.approx(math.sqrt(12)),
-        "bandwidth": 0,
         "kernel_mean": 1,
         "kernel_sd": 0,
         "repulsion_from_origin": 0,
@@ -67,18 +64,18 @@ def test_measures_are_of_the_repulsion_that_arms_train_with():
     x = particles[None].double()
     repelled = -slow_update(torch.zeros_like(x), x, alpha=1.0, stepsize=5.0)  # 5 = heads
     found = geometry(particles)
-    assert found["bandwidth"] ** 2 == pytest.approx(slow_width(x[0].numpy(), "pairs"))
     for measure, centre in (("repulsion_from_origin", 0.0), ("repulsion_from_mean", x.mean(dim=1, keepdim=True))):
         assert found[measure] == pytest.approx(torch.cosine_similarity(repelled, x - centre, dim=-1).mean().item())
     squared = measure_distances(x)
     width = bandwidth(squared)
+    assert width.item() == pytest.approx(slow_width(x[0].numpy(), "pairs"))
     torch.testing.assert_close(repulsion(x, kernel(squared, width), width), repelled)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 7.0])
-def test_larger_weights_change_norm_and_bandwidth_alone(factor):
+def test_larger_weights_change_the_norm_alone(factor):
     particles = torch.randn(4, 9, generator=torch.Generator().manual_seed(1)).double()
     before, after = geometry(particles), geometry(factor * particles)
     for measure in MEASURES:
-        scale = factor if measure in ("norm", "bandwidth") else 1
+        scale = factor if measure == "norm" else 1
         assert after[measure] == pytest.approx(scale * before[measure])

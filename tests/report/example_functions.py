@@ -131,13 +131,12 @@ class Functions(Gates):
 
     def particles(self) -> Iterator[Row]:
         grown = 0.0 if "baseline" in self.lead["run"] else 0.05
-        values = {"bandwidth": 3.1, "kernel_mean": 0.2, "kernel_sd": 0.01}
+        values = {"kernel_mean": 0.2, "kernel_sd": 0.01}
         values |= {"repulsion_from_origin": 0.95, "repulsion_from_mean": 0.99}
         for epoch in range(1, self.task.epochs + 1):
-            norms = {"norm": 6 * (1 + grown * epoch), "norm_ratio": (1 + grown * epoch) / (1 + grown)}
             for site in self.task.sites:
                 for projection in ("query", "key", "value"):
-                    for measure, value in {**norms, **values}.items():
+                    for measure, value in {"norm": 6 * (1 + grown * epoch), **values}.items():
                         place = {"kind": site.kind, "layer": site.layer, "projection": projection}
                         yield self.row(epoch=epoch, **place, measure=measure, value=value)
 

@@ -37,10 +37,8 @@ class Gates(Heads):
     def gates_of(self, method: str, scope: str, setting: float, kept: list[Head]) -> Iterator[Row]:
         for head in self.gated(scope):
             stays = head in kept
-            sure = {"p_closed": 0.0 if stays else 0.999, "p_open": 0.998 if stays else 0.0}
-            sure = sure if method == "hard-concrete" else {}
             where = {"method": method, "scope": scope, "setting": setting, "kept": int(stays)}
-            yield self.of(head, **where, score=2.0 if stays else -3.0, **sure)
+            yield self.of(head, **where, score=2.0 if stays else -3.0)
 
     def pruned_models(self) -> Iterator[Row]:
         for scope in self.scopes:

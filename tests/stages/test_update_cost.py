@@ -24,15 +24,12 @@ def arguments(data, output, arms):
     return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *SHAPE, "--settings", settings]
 
 
-def test_a_row_per_arm_and_repeat_with_ratios_within_a_repeat(data, tmp_path):
+def test_a_row_per_arm_and_repeat(data, tmp_path):
     update_cost.main(arguments(data, tmp_path / "cost.csv", BASELINE | SVGD))
     table = UPDATE_COST.read(tmp_path / "cost.csv")
     assert list(table["arm"]) == ["plain"] * 3 + ["repelled"] * 3
     assert list(table["repeat"]) == [0, 1, 2] * 2
-    plain, repelled = table[:3], table[3:].reset_index()
-    assert (plain["ratio"] == 1).all()
-    expected = repelled["seconds"] / plain["seconds"]
-    assert repelled["ratio"].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+    assert (table["seconds"] > 0).all()
     assert "repeats:3" in table["signature"][0]
 
 

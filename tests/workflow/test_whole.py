@@ -95,7 +95,6 @@ MAY_BE_EMPTY = {
     "timing": {"cache_bytes"},  # of models of transformers that generate
     "phenomena": {"random", "beyond", "beyond_low", "beyond_high", "p"},
     "relevance": {"kind", "layer", "head", "low", "high"},
-    "gates": {"p_closed", "p_open"},
     "pruned_models": {"undecided", "removed"},
     "rank_correlation": {"value", "low", "high", "ceiling"},
     "claims": {

@@ -57,9 +57,9 @@ class GateSource:
         """Return the number of gates that are neither 0 nor 1 with a probability of `DECIDED`."""
         return 0
 
-    def scored(self) -> list[tuple[float, float | str, float | str]]:
-        """Return the score of every learned gate, with P(g = 0) and P(g = 1) if it is stochastic."""
-        return []
+    def scored(self) -> list[float]:
+        """Return the score of every learned gate: its parameter."""
+        return [score for parameter in self.parameters() for score in parameter.tolist()]
 
 
 class FixedGates(GateSource):
@@ -146,10 +146,6 @@ class HardConcreteGates(GateSource):
         """Return their number."""
         return int((torch.maximum(self.closed(), self.opened()) < DECIDED).sum())
 
-    def scored(self) -> list[tuple[float, float | str, float | str]]:
-        """Return log alpha, P(g = 0) and P(g = 1)."""
-        return list(zip(self.log_alpha.tolist(), self.closed().tolist(), self.opened().tolist()))
-
 
 def _stretch(concrete: Tensor) -> Tensor:
     return (concrete * (HIGH - LOW) + LOW).clamp(0, 1)
@@ -192,10 +188,6 @@ class ExactGates(GateSource):
     def kept(self) -> Tensor:
         """Return one at the K largest scores."""
         return top_k(self.scores.detach(), self._k)
-
-    def scored(self) -> list[tuple[float, float | str, float | str]]:
-        """Return the scores w."""
-        return [(score, "", "") for score in self.scores.tolist()]
 
 
 def top_k(scores: Tensor, k: int) -> Tensor:

@@ -5,7 +5,6 @@ those of the training arms (`headroom.engines.repulsion.particles`, with the med
 
     measure                meaning
     norm                   Frobenius norm of the projection's weights
-    bandwidth              h of the kernel exp(-d^2 / 2h^2), a length like the norm
     kernel_mean            mean kernel between two heads; 1 if all are equal
     kernel_sd              its standard deviation over the pairs of heads: 0 if all pairs are equally close
     repulsion_from_origin  mean over heads of cos(R_i, x_i): 1 if repulsion only makes each head grow
@@ -25,10 +24,7 @@ from headroom.engines.repulsion.particles import bandwidth, directions, kernel, 
 PROJECTIONS = ("query", "key", "value")
 """The systems of a site in order; learned queries (Lin et al. 2017) have only the first."""
 
-MEASURES = ("norm", "bandwidth", "kernel_mean", "kernel_sd", "repulsion_from_origin", "repulsion_from_mean")
-
-NORM_RATIO = "norm_ratio"
-"""The norm relative to that of the same projection at an earlier checkpoint."""
+MEASURES = ("norm", "kernel_mean", "kernel_sd", "repulsion_from_origin", "repulsion_from_mean")
 
 
 @torch.no_grad()
@@ -42,7 +38,6 @@ def geometry(particles: Tensor) -> dict[str, float]:
     pairs = _pairs(weights[0])  # (heads * (heads - 1) / 2,)
     values: dict[str, Any] = {
         "norm": x.norm(),
-        "bandwidth": width.sqrt(),
         "kernel_mean": pairs.mean(),
         "kernel_sd": pairs.std(correction=0),
         "repulsion_from_origin": _mean_cosine(repelled, x),

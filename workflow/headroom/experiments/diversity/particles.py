@@ -7,8 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns, read_epoch
-from headroom.core.errors import HeadroomError
+from headroom.core.command import leading_columns
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
@@ -17,9 +16,6 @@ from headroom.experiments.diversity.table import PARTICLES
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.engines.head_model import HeadModel
-
-    Measured = dict[tuple[Site, str], dict[str, float]]
-    """By site and projection, a number per measure."""
 
 logger = logging.getLogger("headroom.experiments.diversity.particles")
 
@@ -32,31 +28,21 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure the heads of each checkpoint, the run's first epoch first, and write the table."""
+    """Measure the heads of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.experiments.diversity.geometry import NORM_RATIO
-
-    checkpoints = sorted(given.checkpoints, key=read_epoch)
-    usual = signature(particles="separate", median="pairs")
-    about = {NORM_RATIO: signature(since=f"epoch{read_epoch(checkpoints[0])}")}
+    about = signature(particles="separate", median="pairs")
     rows: list[dict[str, Any]] = []
-    first: Measured | None = None
-    for checkpoint in checkpoints:
-        found = measure_heads(engine.load(checkpoint))
-        first = found if first is None else first
-        check_alike(found, first)
-        for (site, projection), values in found.items():
-            place = {"kind": site.kind, "layer": site.layer, "projection": projection}
-            start = first[site, projection]["norm"]
-            for measure, value in {**values, NORM_RATIO: values["norm"] / start if start else None}.items():
-                row = {**place, "measure": measure, "value": value, "signature": about.get(measure, usual)}
-                rows.append(leading_columns(given, checkpoint) | row)
+    for checkpoint in given.checkpoints:
+        for (site, projection), values in measure_heads(engine.load(checkpoint)).items():
+            place = {"kind": site.kind, "layer": site.layer, "projection": projection, "signature": about}
+            for measure, value in values.items():
+                rows.append(leading_columns(given, checkpoint) | place | {"measure": measure, "value": value})
         logger.info("measured the heads of %s", checkpoint)
     PARTICLES.write(given.output, rows)
 
 
-def measure_heads(model: HeadModel) -> Measured:
-    """Return the measures of every projection of every site with more than one head."""
+def measure_heads(model: HeadModel) -> dict[tuple[Site, str], dict[str, float]]:
+    """Return the measures of every projection of every site with more than one head, by site and projection."""
     from headroom.experiments.diversity.geometry import PROJECTIONS, geometry
     from headroom.experiments.diversity.measures import extract_particles
 
@@ -65,9 +51,3 @@ def measure_heads(model: HeadModel) -> Measured:
         for site, systems in extract_particles(model).items()
         for projection, system in zip(PROJECTIONS, systems)
     }
-
-
-def check_alike(found: Measured, first: Measured) -> None:
-    """Raise HeadroomError if two checkpoints have different sites."""
-    if found.keys() != first.keys():
-        raise HeadroomError("--checkpoints: models of different shapes; give those of one run")

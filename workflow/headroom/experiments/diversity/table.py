@@ -65,9 +65,8 @@ rows.
 | `measure` | meaning |
 |---|---|
 | `norm` | Frobenius norm of the projection's weights, without bias |
-| `norm_ratio` | `norm` divided by that of the run's first epoch (`since` in the signature); empty if that is 0 |
-| `bandwidth` | h of the kernel exp(-distance² / 2h²): h² = median of distance² / (2 log(heads + 1)) |
-| `kernel_mean` | the kernel between two heads, mean over pairs; 1 if all heads are the same |
+| `kernel_mean` | the kernel exp(-distance² / 2h²) between two heads, h² = median of distance² / (2 log(heads + 1)), \
+mean over pairs; 1 if all heads are the same |
 | `kernel_sd` | its standard deviation over pairs: 0 if all pairs of heads are equally close |
 | `repulsion_from_origin` | cosine between the repulsion of a head and the head itself, mean over heads: 1 if \
 repulsion only makes heads grow, as in the arm `growth` |

@@ -118,9 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             judged += [("hard", one, whole, one.judge(model)) for one, whole in zip(sets, full)]
         for form, one, whole, outcome in judged:
             rows += [state | {"gates": form} | row for row in compare(one, whole, outcome, about, resamples)]
-        for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
-            found = dict(zip(("score", "p_closed", "p_open"), values))
-            gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
+        for head, score, kept in zip(heads, source.scored(), source.kept().int().tolist()):
+            gates.append(leading | asdict(head) | {"score": score, "kept": kept, "signature": about})
         if given.models and training.name in (given.save or [training.name]):
             fresh = engine.load(given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))

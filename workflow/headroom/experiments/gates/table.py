@@ -31,8 +31,6 @@ GATES = Table(
             "number",
             "the learned parameter: log alpha of a hard-concrete gate, the score w of exact selection",
         ),
-        Column("p_closed", "number", "probability that the gate is exactly 0; empty for exact selection"),
-        Column("p_open", "number", "probability that the gate is exactly 1; empty for exact selection"),
         Column("kept", "integer", "1 if the head is kept: P(g = 1) > P(g = 0), or one of the K largest scores; else 0"),
         SIGNATURE,
     ),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -57,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for arm in arms:
         logger.info("%s: %.3f times the update of %s", arm, ratio_summary(seconds[arm], seconds[first])[0], first)
     about = signature(**setting, warmup=WARMUP, repeats=settings.repeats, threads=THREADS)
-    UPDATE_COST.write(given.output, _rows(given.study, seconds, first, about))
+    timed = [(arm, repeat, value) for arm, values in seconds.items() for repeat, value in enumerate(values)]
+    rows = [dict(zip(("arm", "repeat", "seconds"), one)) for one in timed]
+    UPDATE_COST.write(given.output, [{"study": given.study, "signature": about} | row for row in rows])
 
 
 def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
@@ -109,10 +111,3 @@ def prepare_updates(
         "parameters": sum(parameter.numel() for parameter in first.model.parameters()),
     }
     return {name: partial(trainer.train_step, samples) for name, trainer in trainers.items()}, about
-
-
-def _rows(study: str, seconds: Mapping[str, Sequence[float]], first: str, about: str) -> Iterator[dict[str, Any]]:
-    for arm, values in seconds.items():
-        for repeat, (value, base) in enumerate(zip(values, seconds[first])):
-            row = {"study": study, "arm": arm, "repeat": repeat, "seconds": value, "ratio": value / base}
-            yield row | {"signature": about}

@@ -11,11 +11,6 @@ UPDATE_COST = Table(
         Column("arm", "text", "name of the arm"),
         Column("repeat", "integer", "number of the round, counted from 0"),
         Column("seconds", "number", "time of one update", "s"),
-        Column(
-            "ratio",
-            "number",
-            "this arm's seconds / those of the first arm (the baseline) in the same round; 1 for the first arm itself",
-        ),
         SIGNATURE,
     ),
     about="Time of an update by arm: updates of all arms in turn, on the same batches. One file for the study.",
