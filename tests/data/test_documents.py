@@ -90,9 +90,10 @@ class TestDivision:
         (tmp_path / "valid").write_text("a\na\nb\nc\n")
         (tmp_path / "test").write_text("a\nb\nd\n")
         acquired(tmp_path, valid=str(tmp_path / "valid"), test=str(tmp_path / "test"), train=str(tmp_path / "test"))
-        assert record(tmp_path)["overlap"] == {"choose/check": 1, "choose/test": 2, "check/test": 1}
-        assert record(tmp_path)["also_in_train"] == {"choose": 2, "check": 1, "test": 3}
-        assert "choose/test: 2 documents are in both" in caplog.text
+        found = {(row["set"], row["also_in"]): row["exact"] for row in record(tmp_path)["repeated"]}
+        of_train = {("choose", "train"): 2, ("check", "train"): 1, ("test", "train"): 3}
+        assert found == {**of_train, ("check", "choose"): 1, ("test", "choose"): 2, ("test", "check"): 1}
+        assert "2 of 3 examples of test are in choose too" in caplog.text
 
     def test_of_a_directory_takes_every_file(self, tmp_path):
         (tmp_path / "texts").mkdir()

@@ -1,11 +1,12 @@
 """Parallel and labelled text: read, checked, halved, and written in the common form of all corpora."""
 
 import json
+from itertools import combinations
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.data.corpora import halve_valid, read_corpus_record, warn_of_overlap
+from headroom.data.corpora import halve_valid, read_corpus_record
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 
@@ -120,25 +121,16 @@ def test_halves_are_odd_and_even_examples(text, choose, check):
         halve_valid({"valid": text.every_second(0).every_second(1)}, "dev.tsv")
 
 
-@pytest.mark.parametrize(
-    ("train", "test", "count"),
-    [
-        (ParallelText(["a", "b"], ["1", "2"]), ParallelText(["b", "c", "b"], ["3", "4", "5"]), 2),
-        (LabelledText(["a", "b"], None, ["0", "1"]), LabelledText(["b", "c", "b"], None, ["0", "0", "1"]), 2),
-        (LabelledText(["a", "b"], ["c", "d"], ["0", "1"]), LabelledText(["a", "a"], ["d", "c"], ["0", "1"]), 1),
-    ],
-    ids=["parallel", "single", "whole pairs"],
-)
-def test_overlap_with_training_is_counted_and_warned_of(caplog, train, test, count):
-    assert warn_of_overlap({"train": train, "test": test}) == {"test": count}
-    assert f"{count} of {len(test)} examples of test are in train too" in caplog.text
-
-
 def labelled_corpus(directory, sets, **changed):
     """Write a corpus of labels no and yes."""
     origin = {"source": "files", "licences": ["free"]}
     given = {"labels": ["no", "yes"], "metrics": ["f1", "accuracy"], "origin": origin} | changed
     write_labelled_corpus(directory, sets, **given)
+
+
+def shared_by_all(sets, count):
+    """Return the rows of equal sets of different examples."""
+    return [{"set": later, "also_in": one, "exact": count, "normalised": count} for one, later in combinations(sets, 2)]
 
 
 class TestWriting:
@@ -156,7 +148,7 @@ class TestWriting:
             ("origin", origin),
             ("sizes", dict.fromkeys(sets, 2)),
             ("source_words", dict.fromkeys(sets, 4)),  # the break is white space
-            ("also_in_train", dict.fromkeys(("choose", "check", "test", "sea"), 2)),
+            ("repeated", shared_by_all([*sets], 2)),
             ("sha256", {name: sha256(tmp_path / name) for name in sides}),
         ]
         assert (tmp_path / "sea.source").read_bytes() == "a b\nc\u0085d\n".encode()
@@ -177,7 +169,7 @@ class TestWriting:
             ("sizes", dict.fromkeys(sets, 3)),
             ("label_sizes", {name: {"no": 1, "yes": 2} for name in sets}),
             ("words", dict.fromkeys(sets, 9)),  # a b | c d (the break is white space) | "e | A | B | C C
-            ("also_in_train", dict.fromkeys(("choose", "check", "test", "sea"), 3)),
+            ("repeated", shared_by_all([*sets], 3)),
             ("sha256", {f"{name}.tsv": sha256(tmp_path / f"{name}.tsv") for name in sets}),
         ]
         content = 'sentence1\tsentence2\tlabel\na b\tA\tyes\nc\u0085d\tB\tno\n"e\tC C\tyes\n'

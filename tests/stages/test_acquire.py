@@ -62,7 +62,7 @@ def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path, kind, en
     record = acquire(kind, tmp_path / "a", {"source": "generated", "seed": 5, **SIZES})
     assert (record["sizes"], record["far"]) == (SETS, ["far"])
     assert record["evaluation_sets"] == ["choose", "check", "test", "far"]
-    assert record["also_in_train"] == dict.fromkeys(("choose", "check", "test", "far"), 0)
+    assert record["repeated"] == []
     assert record["origin"] == {"source": "generated", "seed": 5, **SIZES}
     first = sums(tmp_path / "a")
     assert {*first} == {"corpus.json", *(f"{name}.{ending}" for name in SETS for ending in endings)}
@@ -234,7 +234,7 @@ class TestCatalogue:
         assert (record["far"], record["labels"]) == (["sea"], ["bad", "good"])
         assert (record["metrics"], record["origin"]["licences"]) == (["matthews", "accuracy"], ["tsv", "zip"])
         assert record["sizes"] == {"train": 4, "choose": 2, "check": 1, "test": 2, "sea": 1}
-        assert record["also_in_train"] == {"choose": 1, "check": 0, "test": 1, "sea": 0}
+        assert [(row["set"], row["exact"]) for row in record["repeated"]] == [("choose", 1), ("test", 1)]
         assert "1 of 2 examples of test are in train too" in caplog.text
         train = LabelledText(['"a\u0085b', "c", "d", "e"], None, ["good", "bad", "good", "bad"])
         assert read_labelled(output / "train.tsv", record["labels"]) == train

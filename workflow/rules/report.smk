@@ -47,6 +47,7 @@ rule report:
         claims=f"{RESULTS}/claims.csv",
         numbers=f"{RESULTS}/numbers.csv",
         benchmarks=MEASURED,
+        texts=[f"{RESULTS}/{task}/corpus/corpus.json" for task in study.tasks],
         configuration=f"{RESULTS}/configuration.json",
         code=outside([*sources.of_stage("headroom.report.__main__"), *PAGE_FILES]),
     output:
@@ -65,5 +66,6 @@ rule report:
         study=study.study,
     shell:
         "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
-        "--claims {input.claims} --numbers {input.numbers} --benchmarks {input.benchmarks} "
+        "--claims {input.claims} --numbers {input.numbers} --texts {input.texts} "
+        "--benchmarks {input.benchmarks} "
         "--configuration {input.configuration} --output {output} > {log} 2>&1"

@@ -1,11 +1,10 @@
-"""Common parts of all corpora: requests, halves of validation text, overlap with training, files.
+"""Common parts of all corpora: requests, halves of validation text, files.
 
 A corpus is a directory with the files of its sets: train, choose, check, test and the far domains. `corpus.json` is
 written last: a corpus without it is incomplete.
 """
 
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +13,10 @@ from typing import Any, Generic, Self, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256, write_lines
+from headroom.data.examination import count_repeated
 
 RECORD = "corpus.json"
 """The file that describes a corpus."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -156,20 +154,10 @@ def write_sets(
         "origin": dict(origin),
         "sizes": {name: len(text) for name, text in sets.items()},
         **counts,
-        "also_in_train": warn_of_overlap(sets),
+        "repeated": count_repeated({name: text.inputs for name, text in sets.items()}),
         "sha256": {name: sha256(directory / name) for name in files},
     }
     write_lines(directory / RECORD, [json.dumps(record, indent=2, ensure_ascii=False)])
-
-
-def warn_of_overlap(sets: Mapping[str, Text]) -> dict[str, int]:
-    """Return, and log as warnings, how many inputs of each evaluation set are in train too."""
-    train = set(sets["train"].inputs)
-    found = {name: sum(one in train for one in text.inputs) for name, text in sets.items() if name != "train"}
-    for name, count in found.items():
-        if count:
-            _log.warning("%d of %d examples of %s are in train too", count, len(sets[name]), name)
-    return found
 
 
 def read_corpus_record(directory: Path | str) -> dict[str, Any]:

@@ -6,12 +6,11 @@ without it is incomplete. `pairs.tsv` is beside them if the study has pairs.
 """
 
 import json
-import logging
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ COLUMNS = ("group", "good", "bad")
 
 _TITLE = re.compile(r"\s*= [^=].* =\s*")
 """A title of WikiText; it stands between empty lines."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,19 +68,8 @@ class DocumentSets(CorpusSets[DocumentText]):
         counts = {
             "documents": {name: len(text) for name, text in sets.items()},
             "bytes": {name: sum(len(one.encode()) for one in text.documents) for name, text in sets.items()},
-            "overlap": warn_of_shared(sets),
         }
         write_sets(directory, sets, about={}, counts=counts, **about)
-
-
-def warn_of_shared(sets: Mapping[str, DocumentText]) -> dict[str, int]:
-    """Return, and log as warnings, how many documents two evaluation sets share: those of pairs that share any."""
-    kinds = {name: {*text.documents} for name, text in sets.items() if name != "train"}
-    found = {f"{one}/{other}": len(kinds[one] & kinds[other]) for one, other in combinations(kinds, 2)}
-    for name, count in found.items():
-        if count:
-            _log.warning("%s: %d documents are in both", name, count)
-    return {name: count for name, count in found.items() if count}
 
 
 def read_source(place: Path | str, how: Documents) -> list[str]:

@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="JSON",
         help="attention maps written by headroom attention_maps",
     )
+    add("--texts", nargs="*", type=Path, default=[], metavar="JSON", help="the tasks' <task>/corpus/corpus.json")
     add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
     add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
     add("--output", required=True, type=Path, help="the HTML file to write")
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
     from headroom.claims.table import CLAIMS, NUMBERS
-    from headroom.report.cautions import cautions
+    from headroom.report.cautions import cautions, read_records
     from headroom.report.citing import citing
     from headroom.report.page import render, sections, version
     from headroom.report.provenance import provenance
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables=tables,
         claims=CLAIMS.read_all([given.claims] if given.claims else []),
         numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
-        cautions=cautions(tables),
+        cautions=cautions(tables, read_records(given.texts)),
         provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),
         cite=citing(given.study, tables, configuration=configured, version=version()),
     )

@@ -1,11 +1,13 @@
-"""What a reader should know before trusting a number: small test sets, weak models, few heads or seeds."""
+"""What a reader should know before trusting a number: what was dropped, small test sets, weak models, few heads."""
 
+import json
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from headroom.claims.words import metric_points, metric_word
-from headroom.core.formatting import listing, number, plural
+from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.gates.section import warnings
 from headroom.experiments.timing.section import timing_noise
 from headroom.figures.names import heading, run_name
@@ -24,6 +26,8 @@ from headroom.study.tables import RELEASED, StudyTables, arm_of
 FEW_EXAMPLES = 200
 FEW_HEADS = 24
 FEW_SEEDS = 3
+NARROW = 1.05
+"""By what factor intervals may be too narrow without a caution."""
 WEAK = 10.0
 """Points of the main metric, above chance where it counts."""
 
@@ -35,15 +39,25 @@ class Caution(NamedTuple):
     text: str
 
 
-def cautions(tables: StudyTables) -> dict[str, list[Caution]]:
-    """Return, by task, what in the study is too small or too weak for firm conclusions.
+Record = Mapping[str, Any]
+"""The content of `corpus.json`."""
+
+
+def read_records(paths: Sequence[Path]) -> dict[str, Record]:
+    """Return by task what is known of its text: the content of `<task>/corpus/corpus.json`."""
+    return {path.parts[-3]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> dict[str, list[Caution]]:
+    """Return, by task, what was dropped, and what in the study is too small or too weak for firm conclusions.
 
     In a study of one task its name is "".
     """
     found = {}
     for task in tables.tasks:
         view = tables.of_task(task)
-        said = [Caution(short, check(view)) for short, check in _CHECKS.items()]
+        said = list(_of_text((texts or {}).get(task, {}), f"{view.info.example}s"))
+        said += [Caution(short, check(view)) for short, check in _CHECKS.items()]
         said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
         found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
     return {task: said for task, said in found.items() if said}
@@ -52,6 +66,35 @@ def cautions(tables: StudyTables) -> dict[str, list[Caution]]:
 def summary(found: dict[str, list[Caution]]) -> str:
     """Return all cautions in one line, each once, in the fewest words."""
     return "; ".join(dict.fromkeys(one.short for said in found.values() for one in said))
+
+
+def _of_text(record: Record, examples: str) -> Iterator[Caution]:
+    """Yield a caution for each reason to be wary of a task's text, with the numbers of examples by set."""
+    sizes = record.get("sizes", {})
+    repeated = record.get("repeated", [])
+    for other in dict.fromkeys(row["also_in"] for row in repeated):
+        rows = [row for row in repeated if row["also_in"] == other and row["set"] != other]
+        if rows:
+            amounts = listing([_of(row["normalised"], sizes, row["set"]) for row in rows])
+            changed = sum(row["normalised"] - row["exact"] for row in rows)
+            but = f", {count(changed)} of them with another case, spaces or punctuation" if changed else ""
+            yield Caution("examples in two sets", f"Of the {examples} of {other} there are copies: {amounts}{but}.")
+    for row in (row for row in repeated if row["also_in"] == row["set"] != "train"):
+        amount, wide = _of(row["normalised"], sizes, row["set"]), row["widening"]
+        narrow = f"; its intervals are too narrow, by a factor of up to {number(wide)}" if wide >= NARROW else ""
+        yield Caution("repeated examples", f"{amount} repeat another one of the set{narrow}.")
+    for key, word in (("left_out", "Left out"), ("odd", "Kept, though they contain")):
+        for why, amounts in record.get(key, {}).items():
+            said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
+            yield Caution(_SHORT[key], f"{word} {why}: {said}.")
+
+
+def _of(amount: int, sizes: Mapping[str, int], name: str) -> str:
+    """Return an amount of the examples of a set: `3 of 40 of test`."""
+    return f"{count(amount)} of {count(sizes[name])} of {name}" if name in sizes else f"{count(amount)} of {name}"
+
+
+_SHORT = {"left_out": "text left out", "odd": "damaged text"}
 
 
 def _weak(tables: StudyTables) -> str:

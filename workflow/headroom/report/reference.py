@@ -108,6 +108,7 @@ def ship(results: Path, directory: Path) -> None:
     claims, numbers, configuration = map(str, files.values())
     read = ["--claims", claims, "--numbers", numbers, "--configuration", configuration]
     read += ["--tables", *map(str, paths_in(results)), "--benchmarks", *map(str, times_in(results))]
+    read += ["--texts", *map(str, texts_in(results))]
     report.main(["--study", results.name, *read, "--output", str(directory / "report.html")])
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
@@ -127,6 +128,11 @@ def times_in(results: Path) -> list[Path]:
     return sorted(results.glob("benchmarks/**/*.tsv"))
 
 
+def texts_in(results: Path) -> list[Path]:
+    """Return what the text of each task is."""
+    return sorted(results.glob("*/corpus/corpus.json"))
+
+
 def pack(results: Path, archive: Path) -> None:
     """Write the tables of a study, with their resamples, its configuration and its times, as one archive.
 
@@ -143,9 +149,10 @@ def pack(results: Path, archive: Path) -> None:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before packing its tables")
     found = paths_in(results)
     resamples = [path for path in map(resamples_beside, found) if path.is_file()]
-    texts = results.glob("*/corpus/corpus.json")
     with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9) as packed:
-        for path in sorted([*found, *resamples, *texts, *times_in(results), results / "configuration.json"]):
+        for path in sorted(
+            [*found, *resamples, *texts_in(results), *times_in(results), results / "configuration.json"]
+        ):
             about = tarfile.TarInfo(str(path.relative_to(results)))
             about.size = path.stat().st_size
             with open(path, "rb") as stream:

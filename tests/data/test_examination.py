@@ -1,0 +1,92 @@
+"""Counts of examples that occur again, and of characters that hint at damage."""
+
+import json
+
+import pytest
+from headroom.data.examination import count_repeated, find_odd, is_blank, normalise_text
+from headroom.data.labelled import LabelledText
+from headroom.data.parallel import ParallelText
+from headroom.preparation import acquire
+
+LINES = [f"Sentence number {number} is here." for number in range(1000)]
+TRAIN = LINES[:300]
+TEST = [
+    *TRAIN[:30],
+    *(f"{line.upper()}  " for line in TRAIN[30:60]),
+    *(line[:-1] for line in TRAIN[60:90]),
+    *LINES[400:570],
+    *[LINES[600]] * 40,
+]
+FOUND = [
+    {"set": "test", "also_in": "test", "exact": 39, "normalised": 39, "widening": 2.49},  # sqrt((260 + 40²) / 300)
+    {"set": "test", "also_in": "train", "exact": 30, "normalised": 90},
+]
+
+
+def write(kind, path, lines):
+    """Write lines as text of a kind, and return the setting that names it."""
+    if kind == "labelled":
+        path.write_text("\n".join(["sentence\tlabel", *(f"{line}\t{n % 2}" for n, line in enumerate(lines))]))
+        return str(path)
+    path.write_text("\n".join(lines))
+    return {"source": str(path), "target": str(path)} if kind == "parallel" else str(path)
+
+
+@pytest.mark.parametrize("kind", ["parallel", "labelled", "documents"])
+def test_examples_of_another_set_and_of_the_same_are_counted_in_every_kind_of_text(tmp_path, caplog, kind):
+    sets = {"train": TRAIN, "valid": LINES[700:760], "test": TEST}
+    corpus = {"source": "files", **{name: write(kind, tmp_path / name, lines) for name, lines in sets.items()}}
+    if kind == "labelled":
+        corpus["labels"] = ["0", "1"]
+    flags = ["--kind", kind, "--output", str(tmp_path / "corpus"), "--settings", json.dumps({"corpus": corpus})]
+    acquire.main(flags)
+    assert json.loads((tmp_path / "corpus/corpus.json").read_text())["repeated"] == FOUND
+    said = "90 of 300 examples of test are in train too (60 of them with another case, spaces or punctuation)"
+    assert said in caplog.text
+
+
+def test_every_pair_of_sets_is_compared():
+    inputs = {"train": ["a"], "choose": ["b", "A."], "check": ["B", "c"], "test": ["c", "d"], "sea": ["D!"]}
+    pairs = {(row["set"], row["also_in"]): (row["exact"], row["normalised"]) for row in count_repeated(inputs)}
+    assert pairs == {
+        ("choose", "train"): (0, 1),
+        ("check", "choose"): (0, 1),
+        ("test", "check"): (1, 1),
+        ("sea", "test"): (0, 1),
+    }
+
+
+def test_pairs_of_sentences_are_equal_if_both_are():
+    text = LabelledText(["a", "A", "a"], ["b", "b.", "c"], ["0", "0", "1"])
+    assert count_repeated({"test": text.inputs}) == [
+        {"set": "test", "also_in": "test", "exact": 0, "normalised": 1, "widening": 1.291}
+    ]
+    assert count_repeated({"test": ParallelText(["a", "b"], ["c", "c"]).inputs}) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Good  film .", "good film", True),
+        ("fine\u2026", "fine...", True),
+        ("Stra\u00dfe", "STRASSE", True),
+        ("caf\u00e9", "cafe\u0301", True),
+        ("1.5", "15", False),
+        ("\u0915\u093f", "\u0915\u093e", False),  # Devanagari, two vowels on one letter
+        ("...", "!!!", False),
+        ("2 + 2", "2 = 2", False),
+    ],
+)
+def test_normalising_keeps_what_matters(one, other, same):
+    assert (normalise_text(one) == normalise_text(other)) is same
+
+
+@pytest.mark.parametrize("text", ["", " \t", "\u200b", "\ufeff\u2060", "\u00a0\u3000", "\u00ad", "\x00\x1b", "\u2028"])
+def test_blank_is_what_nobody_sees(text):
+    assert is_blank(text)
+    assert not is_blank(f"{text}.")
+
+
+def test_odd_characters_are_found_by_line():
+    lines = ["plain", "caf\u00e9", "a\u2028b", "a\ufeffb", "a\rb", "lost \ufffd"]
+    assert list(find_odd(lines).values()) == [[2, 4], [3], [5]]

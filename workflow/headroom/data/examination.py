@@ -1,0 +1,116 @@
+"""What is odd about text, however it was read: sentences without a visible character, examples that occur again.
+
+Counts go to `corpus.json`, from which the page says them.
+"""
+
+import logging
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+ODD = {
+    "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return": re.compile(
+        "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+    ),
+    "a byte order mark (U+FEFF), as in files that were joined": re.compile("\ufeff"),
+    "U+FFFD, which stands for a character that was lost in a conversion": re.compile("\ufffd"),
+}
+"""Characters that are kept but hint at damage, by what they are."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Replaced(dict[int, str | int]):
+    """A table for `str.translate` that replaces the characters of some categories of Unicode."""
+
+    def __init__(self, categories: str, by: str) -> None:
+        super().__init__()
+        self._categories, self._by = categories.split(), by
+
+    def __missing__(self, code: int) -> str | int:
+        kind = unicodedata.category(chr(code))
+        self[code] = self._by if kind in self._categories or kind[0] in self._categories else code
+        return self[code]
+
+
+_INVISIBLE = _Replaced("Z Cc Cf", "")
+_BETWEEN_WORDS = _Replaced("Z Cc Cf P", " ")
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has no visible character: only white space, control characters or, e.g., U+200B."""
+    return not text.translate(_INVISIBLE)
+
+
+def normalise_text(text: str) -> str:
+    """Return a text without what rarely matters: case, punctuation, kinds and number of spaces, forms of letters."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN_WORDS).split()) or text.strip()
+
+
+def find_odd(lines: Iterable[str]) -> dict[str, list[int]]:
+    """Return the positions (from 0) of lines with characters that hint at damage, by what these are, if any."""
+    found: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        if line.isascii() and line.isprintable():
+            continue
+        for what, pattern in ODD.items():
+            if pattern.search(line):
+                found.setdefault(what, []).append(place)
+    return found
+
+
+def warn_of_odd(lines: Iterable[str], path: Path | str, first_line: int = 1) -> None:
+    """Log characters in a file that hint at damage, with the first line that has them."""
+    for what, places in find_odd(lines).items():
+        lines_with = f"{len(places)} line{'s' if len(places) > 1 else ''}"
+        _log.warning("%s, line %d: contains %s; %s in all", path, places[0] + first_line, what, lines_with)
+
+
+Inputs = Mapping[str, Sequence[Hashable]]
+"""The inputs of each set, by its name."""
+
+
+def count_repeated(inputs: Inputs) -> list[dict[str, Any]]:
+    """Return, and log as warnings, the examples that occur in another set too, or again in their own.
+
+    Of two sets the examples of the later one are counted. Examples are equal exactly, or after `normalise_text` on
+    every part of them; the second number includes the first. A set's own examples count from their second occurrence.
+    `widening` is by what factor an interval that takes examples as independent is too narrow at most: if equal examples
+    get equal answers, the variance of a mean is larger by the sum of squared frequencies over the number of examples.
+
+    Returns:
+        A row for each set that is concerned: `set`, `also_in` (the same for a set of its own), `exact`, `normalised`
+        and, within a set, `widening`.
+    """
+    plain = {name: [_normalise(one) for one in own] for name, own in inputs.items()}
+    rows = []
+    for first, second in [*((name, name) for name in inputs), *combinations(inputs, 2)]:
+        exact, normalised = (_count(one[first], one[second], first == second) for one in (inputs, plain))
+        row = {"set": second, "also_in": first, "exact": exact, "normalised": normalised}
+        if not normalised:
+            continue
+        if first == second:
+            squares = sum(count**2 for count in Counter(plain[first]).values())
+            row["widening"] = round((squares / len(plain[first])) ** 0.5, 3)
+        rows.append(row)
+        where = "again in it" if first == second else f"in {first} too"
+        _log.warning(
+            "%d of %d examples of %s are %s (%d of them with another case, spaces or punctuation)",
+            *(normalised, len(inputs[second]), second, where, normalised - exact),
+        )
+    return rows
+
+
+def _normalise(example: Hashable) -> Hashable:
+    return normalise_text(example) if isinstance(example, str) else tuple(map(normalise_text, example))  # type: ignore[arg-type]
+
+
+def _count(first: Sequence[Hashable], second: Sequence[Hashable], same: bool) -> int:
+    if same:
+        return len(first) - len({*first})
+    known = {*first}
+    return sum(one in known for one in second)
