@@ -31,6 +31,9 @@ class Table:
             self.features["label"] = SimpleNamespace(names=names)
         self.info = SimpleNamespace(license="free")
 
+    def __len__(self):
+        return len(next(iter(self.columns.values())))
+
     def __getitem__(self, column):
         return iter(self.columns[column])
 
@@ -135,7 +138,7 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
     splits["train"] = pairs([0, -1, 1, None, 1], hypothesis=["h1", "h2", " ", "h4", "h5"])
     train = load().texts["train"]
     assert train == LabelledText(["p1", "p5"], ["h1", "h5"], ["same", "other"])
-    assert "skipped 3 of 5 examples of train" in caplog.text
+    assert "3 of 5 examples of train are left out because they have no label or no text" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(tra
     splits, _ = translations
     splits["train"] = talks([(" a\nb \r\nc\u2028d", "x\u0085y"), ("", "z"), ("w", None)])
     assert load_talks().texts["train"] == ParallelText(["a b c\u2028d".replace("b c", "b  c")], ["x\u0085y"])
-    assert "skipped 2 of 3 pairs of train" in caplog.text
+    assert "2 of 3 examples of train are left out because a side is empty" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -240,7 +243,7 @@ class TestDocuments:
         assert list(loaded.texts) == ["train", "valid", "test"]
         assert loaded.texts["train"] == DocumentText([])
         assert loaded.texts["valid"] == DocumentText(["one\ntwo", "a b"])
-        assert "skipped 2 of 4 documents of valid: no text" in caplog.text
+        assert "2 of 4 examples of valid are left out because they have no text" in caplog.text
 
     @pytest.mark.parametrize(
         ("column", "message"),

@@ -7,8 +7,9 @@ import tarfile
 import pytest
 import sacrebleu
 from headroom.core.errors import HeadroomError
+from headroom.data.corpora import Request
 from headroom.data.parallel import ParallelText
-from headroom.data.providers.sacrebleu import load_test_sets
+from headroom.data.providers.sacrebleu import load_test_sets, parallel
 from headroom.settings.parallel import SacrebleuCorpus
 from sacrebleu.dataset.fake_sgml import FakeSGMLDataset
 from sacrebleu.dataset.tsv import TSVDataset
@@ -52,13 +53,14 @@ def published(publish):
     return publish
 
 
-def test_every_set_is_whole_and_pairs_without_a_side_are_left_out(published, caplog):
-    sets = load_test_sets(SETTINGS)
+def test_every_set_is_whole_and_pairs_without_a_side_are_left_out(published, tmp_path):
+    found = parallel(SETTINGS, Request(tmp_path))
+    sets = {name: text for name, text in found.texts.items() if name != "train"}
     assert list(sets) == ["choose", "check", "test", "noisy"]
     assert sets["choose"] == ParallelText(["one en 1", "one en 2"], ["one fr 1", "one fr 2"])  # sacrebleu cleans SGML
     assert sets["test"].target == ["two/full fr 1", "two/full fr 2"]
     assert sets["noisy"] == ParallelText(["a", "d\u2028e"], ["b", "f"])
-    assert "skipped 1 of 3 pairs of noise1.1/test" in caplog.text
+    assert found.left_out == {"because a side is empty": {"noisy": 1}}
 
 
 @pytest.mark.parametrize(

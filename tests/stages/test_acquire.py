@@ -338,7 +338,7 @@ class TestHub:
         languages = {"source_language": "de", "target_language": "en"}
         done = in_a_process(tmp_path, "parallel", {**settings, **languages}, **offline)
         assert done.returncode == 0, done.stderr
-        assert "skipped 1 of 6 pairs of train" in done.stderr
+        assert "1 of 6 examples of train are left out because a side is empty" in done.stderr
         record = record_of(tmp_path / "corpus")
         assert record["sizes"] == {"train": 5, "choose": 2, "check": 2, "test": 2, "late": 1}
         assert (record["source_language"], record["origin"]["far"]) == ("de", {"late": "train[4:]"})

@@ -49,6 +49,12 @@ def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
+def shorten(text: object, most: int = 60) -> str:
+    """Return the beginning of a text that is quoted in a message, with a mark if something was left out."""
+    whole = str(text)
+    return whole if len(whole) <= most else f"{whole[:most]} ..."
+
+
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 

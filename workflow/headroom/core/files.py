@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headroom.core.errors import HeadroomError, disk_is_full
+from headroom.core.errors import HeadroomError, disk_is_full, shorten
 
 
 @contextmanager
@@ -73,7 +73,8 @@ def read_lines(path: Path | str) -> list[str]:
     `str.splitlines` also splits at U+0085 and U+2028, which occur inside real sentences.
 
     Raises:
-        HeadroomError: If the file is missing, is not UTF-8 or contains a NUL, as in UTF-16; names the line.
+        HeadroomError: If the file is missing, is not UTF-8, contains a NUL, as in UTF-16, or its lines end in carriage
+            returns alone; names the line.
     """
     try:
         content = Path(path).read_bytes()
@@ -87,7 +88,13 @@ def read_lines(path: Path | str) -> list[str]:
     if (place := content.find(b"\0")) >= 0:
         line = content.count(b"\n", 0, place) + 1
         raise HeadroomError(f"{path}, line {line}: a NUL character, as in UTF-16; convert the file to UTF-8")
-    return text.removesuffix("\n").split("\n") if text else []
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if len(lines) == 1 and "\r" in lines[0].rstrip("\r"):
+        raise HeadroomError(
+            f"{path}: lines end in carriage returns alone, the first is '{shorten(text.split(chr(13))[0])}'; "
+            "save the file with the line ends of Unix or Windows"
+        )
+    return lines
 
 
 def write_lines(path: Path | str, lines: list[str]) -> None:

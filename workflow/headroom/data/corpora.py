@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256, write_lines
-from headroom.data.examination import count_repeated
+from headroom.data.examination import count_odd, count_repeated
 
 RECORD = "corpus.json"
 """The file that describes a corpus."""
@@ -52,9 +52,18 @@ class Text(ABC):
     def inputs(self) -> Sequence[Hashable]:
         """The model input of each example."""
 
+    @property
     @abstractmethod
-    def every_second(self, start: int) -> Self:
-        """Return the examples number start, start + 2, ... (counted from 0)."""
+    def parts(self) -> tuple[Sequence[str], ...]:
+        """The texts of each example: one list, or several of the same length, e.g. sources and targets."""
+
+    @abstractmethod
+    def taken(self, places: Sequence[int]) -> Self:
+        """Return the examples at these positions (counted from 0), in this order."""
+
+    def halves(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the examples that choose and of those that check: the 1st, 3rd, ..., the others."""
+        return range(0, len(self), 2), range(1, len(self), 2)
 
     @abstractmethod
     def files(self, name: str) -> dict[str, list[str]]:
@@ -75,11 +84,13 @@ class CorpusSets(Generic[SomeText]):
     Attributes:
         texts: Examples by set: train, then valid or its halves choose and check, then test and the far domains.
         origin: Metadata in addition to the settings, e.g. licences.
+        left_out: By reason and set, how many examples were left out.
         valid: The name of the validation examples in messages.
     """
 
     texts: Mapping[str, SomeText]
     origin: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict, kw_only=True)
     valid: str = field(default="valid", kw_only=True)
 
     def write(self, directory: Path, settings: Any, _request: Request) -> int:
@@ -89,7 +100,7 @@ class CorpusSets(Generic[SomeText]):
             for name, lines in text.beside(key).items():
                 write_lines(directory / name, lines)
         origin = {**settings.model_dump(mode="json"), **self.origin}
-        self._write(directory, sets, far=settings.far_names, origin=origin)
+        self._write(directory, sets, far=settings.far_names, origin=origin, left_out=self.left_out)
         return sum(map(len, sets.values()))
 
     def _write(self, directory: Path, sets: Mapping[str, SomeText], **about: Any) -> None:
@@ -97,7 +108,7 @@ class CorpusSets(Generic[SomeText]):
 
 
 def halve_valid(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, SomeText]:
-    """Return the sets with `choose` (examples 1, 3, 5, ...) and `check` (2, 4, 6, ...) in the place of `valid`.
+    """Return the sets with the halves `choose` and `check` in the place of `valid` (see `Text.halves`).
 
     Raises:
         HeadroomError: If `valid`, by this name in the message, has fewer than two examples.
@@ -109,7 +120,8 @@ def halve_valid(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str,
             continue
         if len(text) < 2:
             raise HeadroomError(f"{name}: {len(text)} example; give at least two, one for each half")
-        sets |= {"choose": text.every_second(0), "check": text.every_second(1)}
+        choose, check = text.halves()
+        sets |= {"choose": text.taken(choose), "check": text.taken(check)}
     return sets
 
 
@@ -131,6 +143,7 @@ def write_sets(
     about: Mapping[str, Any],
     origin: Mapping[str, Any],
     counts: Mapping[str, Any],
+    left_out: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
     """Write the files of all sets and then `corpus.json`, with their checksums.
 
@@ -141,6 +154,7 @@ def write_sets(
         about: The entries of `corpus.json` for this kind of text.
         origin: The origin of the text.
         counts: The counts for this kind of text.
+        left_out: By reason and set, how many examples were left out.
     """
     directory = Path(directory)
     (directory / RECORD).unlink(missing_ok=True)
@@ -154,6 +168,8 @@ def write_sets(
         "origin": dict(origin),
         "sizes": {name: len(text) for name, text in sets.items()},
         **counts,
+        "left_out": dict(left_out or {}),
+        "odd": count_odd({name: text.parts for name, text in sets.items()}),
         "repeated": count_repeated({name: text.inputs for name, text in sets.items()}),
         "sha256": {name: sha256(directory / name) for name in files},
     }

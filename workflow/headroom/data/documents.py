@@ -14,9 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines, write_lines
 from headroom.data.corpora import CorpusSets, Request, Text, write_sets
+from headroom.data.examination import is_blank, warn_of_blank, warn_of_odd
 from headroom.data.labelled import split_rows
 from headroom.settings.documents import Documents
 
@@ -42,9 +43,14 @@ class DocumentText(Text):
         """The documents."""
         return self.documents
 
-    def every_second(self, start: int) -> "DocumentText":
-        """Return the documents number start, start + 2, ... (counted from 0)."""
-        return DocumentText(self.documents[start::2])
+    @property
+    def parts(self) -> tuple[list[str]]:
+        """The documents."""
+        return (self.documents,)
+
+    def taken(self, places: Sequence[int]) -> "DocumentText":
+        """Return the documents at these positions (counted from 0), in this order."""
+        return DocumentText([self.documents[place] for place in places])
 
     def files(self, name: str) -> dict[str, list[str]]:
         """Return the lines of the file of a set of this name."""
@@ -170,9 +176,10 @@ def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
     header, *lines = _lines(path) or [""]
     names = [name.strip() for name in header.split("\t")]
     if missing := [name for name in COLUMNS if name not in names]:
+        found = shorten(", ".join(filter(None, names))) or "an empty line"
         raise HeadroomError(
-            f"{path}, line 1: no column '{missing[0]}' in {', '.join(filter(None, names)) or 'an empty line'}; name "
-            "the columns group, good and bad, with tabs between them"
+            f"{path}, line 1: no column '{missing[0]}' in {found}; "
+            "name the columns group, good and bad, with tabs between them"
         )
     rows = split_rows(lines, columns=len(names), name=path, first_line=2)
     if not rows:
@@ -180,7 +187,7 @@ def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
     pairs = []
     for number, row in enumerate(rows, 2):
         group, good, bad = (row[names.index(name)].strip() for name in COLUMNS)
-        if not (group and good and bad) or good == bad:
+        if any(map(is_blank, (group, good, bad))) or good == bad:
             what = "an empty field" if good != bad else "the good and the bad sentence are the same"
             raise HeadroomError(f"{path}, line {number}: {what}; correct the line or remove it")
         pairs.append((group, good, bad))
@@ -190,12 +197,15 @@ def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
 def _lines(path: Path | str) -> list[str]:
     """Return the lines of a text file without a byte order mark and carriage returns at their ends."""
     lines = [line.removesuffix("\r") for line in read_lines(path)]
-    return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+    lines = [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
+    warn_of_odd(lines, path)
+    warn_of_blank(lines, path)
+    return lines
 
 
 def _starts_document(lines: Sequence[str], place: int, how: Documents | str) -> bool:
     if how == "blank":
-        return not lines[place].strip()
+        return is_blank(lines[place])
     if how == "titles":
         around = [lines[near] for near in (place - 1, place + 1) if 0 <= near < len(lines)]
         return bool(_TITLE.fullmatch(lines[place])) and not any(line.strip() for line in around)
@@ -204,5 +214,5 @@ def _starts_document(lines: Sequence[str], place: int, how: Documents | str) -> 
 
 def _trimmed(lines: Sequence[str]) -> Sequence[str]:
     """Return lines without the empty ones at both ends."""
-    full = [place for place, line in enumerate(lines) if line.strip()]
+    full = [place for place, line in enumerate(lines) if not is_blank(line)]
     return lines[full[0] : full[-1] + 1] if full else []

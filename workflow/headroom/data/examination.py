@@ -7,7 +7,7 @@ import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,13 @@ _BETWEEN_WORDS = _Replaced("Z Cc Cf P", " ")
 
 def is_blank(text: str) -> bool:
     """Return whether a text has no visible character: only white space, control characters or, e.g., U+200B."""
-    return not text.translate(_INVISIBLE)
+    return not any(_INVISIBLE[ord(character)] for character in text)
+
+
+def describe_blank(text: str) -> str:
+    """Return for messages what a text without a visible character is: `empty line`, or the characters in it."""
+    codes = [f"U+{ord(one):04X}" for one in dict.fromkeys(text.strip())]
+    return f"no visible character, only {' and '.join(codes[:2])}" if codes else "empty line"
 
 
 def normalise_text(text: str) -> str:
@@ -68,6 +74,36 @@ def warn_of_odd(lines: Iterable[str], path: Path | str, first_line: int = 1) -> 
     for what, places in find_odd(lines).items():
         lines_with = f"{len(places)} line{'s' if len(places) > 1 else ''}"
         _log.warning("%s, line %d: contains %s; %s in all", path, places[0] + first_line, what, lines_with)
+
+
+def count_odd(sets: Mapping[str, tuple[Sequence[str], ...]]) -> dict[str, dict[str, int]]:
+    """Return by what hints at damage, and by set, the number of examples that contain it; those without are left out.
+
+    The sets are given as the lists of texts of their examples.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for name, parts in sets.items():
+        for what, places in find_odd("\n".join(example) for example in zip(*parts, strict=True)).items():
+            found.setdefault(what, {})[name] = len(places)
+    return found
+
+
+def count_left_out(kept: Mapping[str, Sized], given: Mapping[str, Sized], why: str) -> dict[str, dict[str, int]]:
+    """Return, and log as warnings, by the reason and by set how many of the given examples were not kept.
+
+    The reason continues `left out`.
+    """
+    found = {name: len(given[name]) - len(own) for name, own in kept.items() if len(own) < len(given[name])}
+    for name, count in found.items():
+        _log.warning("%d of %d examples of %s are left out %s", count, len(given[name]), name, why)
+    return {why: found} if found else {}
+
+
+def warn_of_blank(lines: Iterable[str], path: Path | str) -> None:
+    """Log lines of a file that look empty and are not; they count as empty."""
+    places = [number for number, line in enumerate(lines, 1) if line.strip() and is_blank(line)]
+    if places:
+        _log.warning("%s, line %d: no visible character; %d such lines are read as empty", path, places[0], len(places))
 
 
 Inputs = Mapping[str, Sequence[Hashable]]

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
+from headroom.data.examination import describe_blank, is_blank, warn_of_odd
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
@@ -50,9 +51,10 @@ class LabelledText(Text):
         """The lists of sentences: one, or two for pairs."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
-    def every_second(self, start: int) -> "LabelledText":
-        """Return the examples number start, start + 2, ... (counted from 0)."""
-        return self.taken(range(start, len(self), 2))
+    @property
+    def parts(self) -> tuple[list[str], ...]:
+        """The lists of sentences."""
+        return self.sides
 
     def taken(self, places: Sequence[int]) -> "LabelledText":
         """Return the examples at these positions (counted from 0), in this order."""
@@ -60,9 +62,13 @@ class LabelledText(Text):
         return LabelledText.of(sides, [self.labels[place] for place in places])
 
     def files(self, name: str) -> dict[str, list[str]]:
-        """Return the lines of the file of a set of this name."""
+        r"""Return the lines of the file of a set of this name.
+
+        Tabs, ends of lines ("\r", "\n") and NUL inside a sentence become one space.
+        """
         header = (*(SINGLE if self.second is None else PAIR), LABEL)
-        return {f"{name}.tsv": ["\t".join(row) for row in (header, *zip(*self.sides, self.labels, strict=True))]}
+        sides = ([re.sub(r"[\0\t\r\n]+", " ", line).strip() for line in side] for side in self.sides)
+        return {f"{name}.tsv": ["\t".join(row) for row in (header, *zip(*sides, self.labels, strict=True))]}
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,12 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
     names = (*(PAIR if {*PAIR} & {*header} else SINGLE), LABEL)
     if missing := [name for name in names if name not in header]:
         raise HeadroomError(
-            f"{path}, line 1: no column '{missing[0]}' in {', '.join(header)}; name the columns sentence and label, "
-            "or sentence1, sentence2 and label, with tabs between them"
+            f"{path}, line 1: no column '{missing[0]}' in {shorten(', '.join(header))}; name the columns sentence and "
+            "label, or sentence1, sentence2 and label, with tabs between them"
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
     *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
+    warn_of_odd(map("\n".join, zip(*sides, strict=True)), path, first_line=2)
     return check_text(LabelledText.of(sides, given), labels, name=path, first_line=2)
 
 
@@ -132,12 +139,15 @@ def check_text(
     if not text.labels:
         raise HeadroomError(f"{name}: no examples; write one a line, below the names of the columns")
     for number, (sentences, label) in enumerate(zip(text.inputs, text.labels, strict=True), first_line):
-        if not all(sentence.strip() for sentence in sentences):
-            raise HeadroomError(f"{name}, line {number}: a sentence is empty; remove the line or complete it")
+        if blank := [sentence for sentence in sentences if is_blank(sentence)]:
+            what = describe_blank(blank[0]).replace("empty line", "a sentence is empty")
+            raise HeadroomError(f"{name}, line {number}: {what}; remove the line or complete it")
         if not label:
             raise HeadroomError(f"{name}, line {number}: the label is empty; remove the line or complete it")
         if labels is not None and label not in labels:
-            raise HeadroomError(f"{name}, line {number}: undeclared label '{label}'; use one of {', '.join(labels)}")
+            raise HeadroomError(
+                f"{name}, line {number}: undeclared label '{shorten(label)}'; use one of {shorten(', '.join(labels))}"
+            )
     return text
 
 
@@ -149,17 +159,15 @@ def write_labelled_corpus(
     metrics: Sequence[str],
     far: Sequence[str] = (),
     origin: Mapping[str, Any],
+    left_out: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
-    r"""Check every set, write them all and then `corpus.json`.
-
-    Tabs, ends of lines ("\r", "\n") and NUL inside a sentence become one space.
+    """Check every set, write them all and then `corpus.json`.
 
     Arguments are those of `LabelledSets` and `headroom.data.corpora.write_sets`; train may be empty.
 
     Raises:
         HeadroomError: If a set is invalid, or has pairs of sentences while train has single ones.
     """
-    sets = {name: _on_one_line(text) for name, text in sets.items()}
     kinds = {name: "single sentences" if text.second is None else "pairs of sentences" for name, text in sets.items()}
     for name, text in sets.items():
         if text.labels or name != "train":
@@ -177,12 +185,7 @@ def write_labelled_corpus(
         "label_sizes": {name: {label: found[label] for label in labels} for name, found in sizes.items()},
         "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
     }
-    write_sets(directory, sets, far=far, about=about, origin=origin, counts=counts)
-
-
-def _on_one_line(text: LabelledText) -> LabelledText:
-    sides = ([re.sub(r"[\0\t\r\n]+", " ", line).strip() for line in side] for side in text.sides)
-    return LabelledText.of(sides, text.labels)
+    write_sets(directory, sets, far=far, about=about, origin=origin, counts=counts, left_out=left_out)
 
 
 def read_labelled_record(directory: Path | str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, write_sets
+from headroom.data.examination import count_left_out, describe_blank, is_blank, warn_of_odd
 
 SIDES = ("source", "target")
 
@@ -31,9 +32,14 @@ class ParallelText(Text):
         """The source sentences."""
         return self.source
 
-    def every_second(self, start: int) -> "ParallelText":
-        """Return the pairs number start, start + 2, ... (counted from 0)."""
-        return ParallelText(self.source[start::2], self.target[start::2])
+    @property
+    def parts(self) -> tuple[list[str], list[str]]:
+        """Sources and targets."""
+        return self.source, self.target
+
+    def taken(self, places: Sequence[int]) -> "ParallelText":
+        """Return the pairs at these positions (counted from 0), in this order."""
+        return ParallelText(*([side[place] for place in places] for side in self.parts))
 
     def files(self, name: str) -> dict[str, list[str]]:
         """Return the lines of the files of a set of this name."""
@@ -54,14 +60,14 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
     """Read two aligned files, one sentence a line; white space at the ends of lines and a byte order mark are dropped.
 
     Raises:
-        HeadroomError: If a file is missing, empty or not UTF-8, has an empty line, or differs from its partner in
-            the number of lines.
+        HeadroomError: If a file is missing, empty or not UTF-8, has a line without a visible character, or differs from
+            its partner in the number of lines.
     """
     source_lines, target_lines = read_lines(source), read_lines(target)
-    for lines in (source_lines, target_lines):
-        lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
-    text = ParallelText([line.strip() for line in source_lines], [line.strip() for line in target_lines])
-    return check_pairs(text, str(source), str(target))
+    for lines, path in ((source_lines, source), (target_lines, target)):
+        lines[:] = [line.removeprefix("\ufeff").strip() for line in lines[:1]] + [line.strip() for line in lines[1:]]
+        warn_of_odd(lines, path)
+    return check_pairs(ParallelText(source_lines, target_lines), str(source), str(target))
 
 
 def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:
@@ -86,11 +92,20 @@ def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> Paral
     return ParallelText(sources[:limit], references[:limit])
 
 
+def drop_blank_pairs(texts: Mapping[str, ParallelText]) -> tuple[dict[str, ParallelText], dict[str, dict[str, int]]]:
+    """Return sets without pairs of which a side has no visible character, and by reason and set how many these are."""
+    kept = {
+        name: text.taken([place for place, pair in enumerate(zip(*text.parts)) if not any(map(is_blank, pair))])
+        for name, text in texts.items()
+    }
+    return kept, count_left_out(kept, texts, "because a side is empty")
+
+
 def check_pairs(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
     """Return text that was read from these files if it is valid.
 
     Raises:
-        HeadroomError: If a side is empty or has an empty line, or if the sides differ in length.
+        HeadroomError: If a side is empty or has a line without a visible character, or if the sides differ in length.
     """
     sides = ((text.source, source_name), (text.target, target_name))
     for lines, name in sides:
@@ -102,9 +117,10 @@ def check_pairs(text: ParallelText, source_name: str, target_name: str) -> Paral
             "give one translation for every sentence, in the same order"
         )
     for lines, name in sides:
-        empty = next((number for number, line in enumerate(lines, 1) if not line.strip()), None)
+        empty = next((number for number, line in enumerate(lines, 1) if is_blank(line)), None)
         if empty:
-            raise HeadroomError(f"{name}, line {empty}: empty line; remove the pair from both files")
+            what = describe_blank(lines[empty - 1])
+            raise HeadroomError(f"{name}, line {empty}: {what}; remove the pair from both files")
     return text
 
 
@@ -115,8 +131,10 @@ def write_corpus(
     languages: tuple[str, str],
     far: Sequence[str] = (),
     origin: Mapping[str, Any],
+    left_out: Mapping[str, Mapping[str, int]] | None = None,
 ) -> None:
     """Write every set and then `corpus.json`; arguments as in `headroom.data.corpora.write_sets`."""
     about = {"source_language": languages[0], "target_language": languages[1]}
     words = {name: sum(len(line.split()) for line in text.source) for name, text in sets.items()}
-    write_sets(directory, sets, far=far, about=about, origin=origin, counts={"source_words": words})
+    counts = {"source_words": words}
+    write_sets(directory, sets, far=far, about=about, origin=origin, counts=counts, left_out=left_out)

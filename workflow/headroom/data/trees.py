@@ -8,7 +8,7 @@ from pathlib import Path
 import conllu
 from conllu.exceptions import ParseException
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines, write_lines
 from headroom.data.corpora import Request
 
@@ -202,13 +202,14 @@ def _spans(text: str, forms: Sequence[tuple[str, range, bool]], where: Sequence[
         if not text.startswith(form, place):
             found = text[place : place + 20]
             raise HeadroomError(
-                f"{where[words.start - 1]}: tree and text do not align, '{form}' is not in the text, "
+                f"{where[words.start - 1]}: tree and text do not align, '{shorten(form)}' is not in the text, "
                 f"which continues with '{found}'; correct the comment `# text`"
             )
         spans.update(dict.fromkeys(words, (place, place + len(form))))
         place += len(form)
     if rest := text[place:].strip():
         raise HeadroomError(
-            f"{where[-1]}: tree and text do not align, no word of the tree is '{rest}'; correct the comment `# text`"
+            f"{where[-1]}: tree and text do not align, no word of the tree is '{shorten(rest)}'; "
+            "correct the comment `# text`"
         )
     return spans

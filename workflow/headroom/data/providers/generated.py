@@ -1,5 +1,6 @@
 """The generated treebank pair: splits without a common sentence, with trees of the source side and tested words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headroom.data.corpora import Request, drawn_sets
@@ -22,9 +23,10 @@ class TreebankPair(ParallelText):
     trees: list[list[source.Token]]
     cases: list[list[phenomena.Case]]
 
-    def every_second(self, start: int) -> "TreebankPair":
-        """Return the pairs number start, start + 2, ... (counted from 0) with their trees and cases."""
-        return TreebankPair(self.source[start::2], self.target[start::2], self.trees[start::2], self.cases[start::2])
+    def taken(self, places: Sequence[int]) -> "TreebankPair":
+        """Return the pairs at these positions (counted from 0), with their trees and cases."""
+        trees, cases = ([own[place] for place in places] for own in (self.trees, self.cases))
+        return TreebankPair(*super().taken(places).parts, trees, cases)
 
     def beside(self, name: str) -> dict[str, list[str]]:
         """Return the trees as CoNLL-U, and the cases as a table."""

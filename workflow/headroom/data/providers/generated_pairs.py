@@ -1,5 +1,6 @@
 """Generated sentence pairs with their labels and the edits behind each pair, and trees of such sentences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headroom.data.corpora import Request, drawn_sets
@@ -16,10 +17,10 @@ class PairSet(LabelledText):
 
     edits: list[str]
 
-    def every_second(self, start: int) -> "PairSet":
-        """Return the pairs number start, start + 2, ... (counted from 0) with their edits."""
-        half = super().every_second(start)
-        return PairSet(half.first, half.second, half.labels, self.edits[start::2])
+    def taken(self, places: Sequence[int]) -> "PairSet":
+        """Return the pairs at these positions (counted from 0), with their edits."""
+        own = super().taken(places)
+        return PairSet(own.first, own.second, own.labels, [self.edits[place] for place in places])
 
     def beside(self, name: str) -> dict[str, list[str]]:
         """Return the edits."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import requests
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.data.corpora import Request
 from headroom.data.documents import DocumentSets, DocumentText
+from headroom.data.examination import count_left_out, is_blank
 from headroom.data.labelled import LabelledSets, LabelledText
-from headroom.data.parallel import ParallelSets, ParallelText, check_pairs
+from headroom.data.parallel import ParallelSets, ParallelText, check_pairs, drop_blank_pairs
 from headroom.settings.documents import DocumentHubCorpus
 from headroom.settings.labelled import HubCorpus, check_task
 from headroom.settings.parallel import ParallelHubCorpus
@@ -25,20 +26,23 @@ _log = logging.getLogger(__name__)
 
 
 def parallel(settings: ParallelHubCorpus, _request: Request) -> ParallelSets:
-    """Load every set. Pairs with an empty side are skipped, and a warning counts them.
+    """Load every set. Pairs with a side without a visible character are left out and counted.
 
     Raises:
         HeadroomError: If the library, the network, the data set, a split, the column or a language is missing;
             names the key.
     """
     tables = _tables(settings, "give a local copy as text files with source: files")
-    texts = {name: _pairs(settings, name, table) for name, table in tables.items()}
+    texts, left_out = drop_blank_pairs({name: _pairs(settings, name, table) for name, table in tables.items()})
+    for name, text in texts.items():
+        check_pairs(text, f"{name}.source", f"{name}.target")
     languages = settings.source_language, settings.target_language
-    return ParallelSets(texts, languages, origin={"licences": [_licence(tables)]}, valid=settings.valid)
+    origin = {"licences": [_licence(tables)]}
+    return ParallelSets(texts, languages, origin=origin, left_out=left_out, valid=settings.valid)
 
 
 def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
-    """Load every set. Examples without a label or with an empty sentence are skipped, and a warning counts them.
+    """Load every set. Examples without a label or a visible character are left out and counted.
 
     Raises:
         HeadroomError: If the library, the network, the data set, a split or a column is missing, or if labels and
@@ -48,11 +52,12 @@ def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
     labels = _labels(settings, tables["train"])
     texts = {name: _text(settings, name, table, labels) for name, table in tables.items()}
     origin = {"licences": [_licence(tables)]}
-    return LabelledSets(texts, labels, settings.metrics, origin=origin, valid=settings.valid)
+    left_out = count_left_out(texts, tables, "because they have no label or no text")
+    return LabelledSets(texts, labels, settings.metrics, origin=origin, left_out=left_out, valid=settings.valid)
 
 
 def documents(settings: DocumentHubCorpus, _request: Request) -> DocumentSets:
-    """Load every set, a document in every row; rows without text are skipped, and a warning counts them.
+    """Load every set, a document in every row; rows without a visible character are left out and counted.
 
     Raises:
         HeadroomError: If the library, the network, the data set, a split or the column is missing, or a split has no
@@ -61,18 +66,18 @@ def documents(settings: DocumentHubCorpus, _request: Request) -> DocumentSets:
     tables = _tables(settings, "give a local copy as text files with source: files")
     read = {name: _documents(settings, name, table) for name, table in tables.items()}
     texts = {name: DocumentText(own) for name, own in {"train": [], **read}.items()}
-    return DocumentSets(texts, origin={"licences": [_licence(tables)]}, valid=settings.valid)
+    left_out = count_left_out(read, tables, "because they have no text")
+    origin = {"licences": [_licence(tables)]}
+    return DocumentSets(texts, origin=origin, left_out=left_out, valid=settings.valid)
 
 
 def _documents(settings: DocumentHubCorpus, name: str, table: Any) -> list[str]:
     rows = [str(text or "").replace("\0", " ") for text in _column(table, settings.text, "text", settings.dataset)]
-    found = [text for text in rows if text.strip()]
+    found = [text for text in rows if not is_blank(text)]
     if not found:
         raise HeadroomError(
             f"key {name}: split {settings.splits[name]} of {settings.dataset} has no text; name another split"
         )
-    if len(found) < len(rows):
-        _log.warning("skipped %d of %d documents of %s: no text", len(rows) - len(found), len(rows), name)
     return found
 
 
@@ -129,7 +134,7 @@ def hub_answers() -> bool:
 def _column(table: Any, column: str, key: str, dataset: str) -> list[Any]:
     if column not in table.column_names:
         raise HeadroomError(
-            f"key {key}: {dataset} has no column '{column}'; choose one of {', '.join(table.column_names)}"
+            f"key {key}: {dataset} has no column '{column}'; choose one of {shorten(', '.join(table.column_names))}"
         )
     return list(table[column])
 
@@ -146,12 +151,7 @@ def _pairs(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
                 f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}'; "
                 f"choose one of {', '.join(known) or 'none'}"
             )
-    pairs = [tuple(_plain(row[side]) for side in languages) for row in rows]
-    whole = [pair for pair in pairs if all(pair)]
-    if len(whole) < len(pairs):
-        _log.warning("skipped %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
-    text = ParallelText([source for source, _ in whole], [target for _, target in whole])
-    return check_pairs(text, f"{name}.source", f"{name}.target")
+    return ParallelText(*([_plain(row[side]) for row in rows] for side in languages))
 
 
 def _plain(text: Any) -> str:
@@ -184,14 +184,12 @@ def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> 
     whole = [
         place
         for place, label in enumerate(names)
-        if label is not None and all(str(side[place] or "").strip() for side in sides)
+        if label is not None and not any(is_blank(str(side[place] or "")) for side in sides)
     ]
     if not whole:
         raise HeadroomError(
             f"key {name}: split {settings.splits[name]} of {settings.dataset} has no labels; name another split"
         )
-    if len(whole) < len(names):
-        _log.warning("skipped %d of %d examples of %s: no label or no text", len(names) - len(whole), len(names), name)
     return LabelledText.of(([str(side[n]) for n in whole] for side in sides), [str(names[n]) for n in whole])
 
 
@@ -204,5 +202,6 @@ def _label(value: Any, labels: Sequence[str], place: str) -> str | None:
     if value in labels:
         return str(value)
     raise HeadroomError(
-        f"key labels: {place} contains the label '{value}'; the declared labels are {', '.join(labels)}"
+        f"key labels: {place} contains the label '{shorten(value)}'; the declared labels are "
+        f"{shorten(', '.join(labels))}"
     )

@@ -1,6 +1,5 @@
 """Test sets from sacrebleu's own downloader."""
 
-import logging
 import shutil
 import socket
 from collections.abc import Iterator
@@ -12,27 +11,24 @@ import sacrebleu
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.corpora import Request
-from headroom.data.parallel import ParallelSets, ParallelText, check_pairs
+from headroom.data.parallel import ParallelSets, ParallelText, check_pairs, drop_blank_pairs
 from headroom.settings.parallel import SacrebleuCorpus
 
 TIMEOUT = 30.0
 """Timeout of a download in seconds; the library has none."""
 
-_log = logging.getLogger(__name__)
-
 
 def parallel(settings: SacrebleuCorpus, _request: Request) -> ParallelSets:
-    """Return test sets without training text."""
-    texts = {"train": ParallelText([], []), **load_test_sets(settings)}
+    """Return test sets without training text; pairs with a side without a visible character are left out."""
+    whole, left_out = drop_blank_pairs(load_test_sets(settings))
+    texts = {"train": ParallelText([], []), **{name: check_pairs(text, name, name) for name, text in whole.items()}}
     origin = {"sacrebleu": sacrebleu.__version__, "licences": ["not stated"]}
     source, target = settings.pair.split("-")
-    return ParallelSets(texts, (source, target), origin=origin)
+    return ParallelSets(texts, (source, target), origin=origin, left_out=left_out)
 
 
 def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
     """Return every set by its name in a corpus: choose, check, test, far domains.
-
-    Pairs with an empty side are skipped, and a warning counts them.
 
     Raises:
         HeadroomError: If sacrebleu has no such set or pair, or if a set cannot be downloaded; names the key.
@@ -60,11 +56,7 @@ def _read(key: str, name: str, pair: str) -> ParallelText:
             f"key {key}: {name} has {len(source)} sources and {len(target)} references; "
             f"remove {place} to download it again"
         )
-    pairs = [both for both in zip(source, target) if all(both)]
-    if len(pairs) < len(source):
-        _log.warning("skipped %d of %d pairs of %s: a side is empty", len(source) - len(pairs), len(source), name)
-    text = ParallelText([first for first, _ in pairs], [second for _, second in pairs])
-    return check_pairs(text, *map(str, files))
+    return ParallelText(source, target)
 
 
 def _files(key: str, name: str, pair: str, place: Path) -> list[str]:
