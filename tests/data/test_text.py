@@ -1,6 +1,7 @@
 """Parallel and labelled text: read, checked, halved, and written in the common form of all corpora."""
 
 import json
+from collections import Counter
 from itertools import combinations
 
 import pytest
@@ -104,14 +105,14 @@ class TestReadingLabelled:
         assert str(caught.value).count("\n") <= 1
 
 
-LABELLED = LabelledText(list("abcde"), list("ABCDE"), list("12121"))
+LABELLED = LabelledText(list("abcde"), list("ABCDE"), list("12112"))
 
 
 @pytest.mark.parametrize(
     ("text", "choose", "check"),
     [
         (ParallelText(list("abcde"), list("ABCDE")), [list("ace"), list("ACE")], [list("bd"), list("BD")]),
-        (LABELLED, [list("ace"), list("ACE"), list("111")], [list("bd"), list("BD"), list("22")]),
+        (LABELLED, [list("ace"), list("ACE"), list("112")], [list("bd"), list("BD"), list("21")]),
     ],
 )
 def test_halves_are_odd_and_even_examples(text, choose, check):
@@ -129,6 +130,34 @@ def labelled_corpus(directory, sets, **changed):
 
 
 LINE_END = "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return"
+
+
+@pytest.mark.parametrize(
+    ("labels", "choose", "check"),
+    [
+        ("bg" * 60, {"b": 30, "g": 30}, {"b": 30, "g": 30}),  # every other one
+        ("bgg" * 40, {"b": 20, "g": 40}, {"b": 20, "g": 40}),
+        ("bgbb" * 10, {"b": 15, "g": 5}, {"b": 15, "g": 5}),  # g is always the second
+        ("b" * 9 + "gbg", {"b": 5, "g": 1}, {"b": 5, "g": 1}),  # both g would check
+        ("b" * 9 + "g", {"b": 5}, {"b": 4, "g": 1}),  # one g cannot be in both
+        ("bbbbb", {"b": 3}, {"b": 2}),
+    ],
+)
+def test_halves_have_the_labels_of_the_whole(labels, choose, check):
+    text = LabelledText([str(place) for place in range(len(labels))], None, list(labels))
+    halves = halve_valid({"valid": text})
+    assert (Counter(halves["choose"].labels), Counter(halves["check"].labels)) == (choose, check)
+    for half in halves.values():  # in their order, with their labels
+        assert [labels[int(one)] for one in half.first] == half.labels
+        assert half.first == sorted(half.first, key=int)
+    assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
+
+
+def test_halves_that_chance_would_give_stay_every_second_example():
+    """As in SST-2: 201 and 235 of its labels choose, 227 and 209 check."""
+    labels = [label for pair in zip("b" * 201 + "g" * 235, "b" * 227 + "g" * 209) for label in pair]
+    text = LabelledText([str(place) for place in range(872)], None, labels)
+    assert halve_valid({"valid": text})["choose"] == text.taken(range(0, 872, 2))
 
 
 def shared_by_all(sets, count):

@@ -127,8 +127,8 @@ class TestFiles:
         assert (record["labels"], record["metrics"]) == (["no", "yes"], ["f1", "accuracy"])
         assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
         assert record["origin"]["far"] == {"sea": str(tmp_path / "mine/sea.tsv")}
-        assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 3, 5)]
-        assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "yes"]
+        assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 4, 5)]
+        assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "no"]
 
     def test_without_training_text_or_metrics(self, mine, tmp_path):
         for kind in ("parallel", "labelled"):
@@ -234,11 +234,11 @@ class TestCatalogue:
         assert (record["far"], record["labels"]) == (["sea"], ["bad", "good"])
         assert (record["metrics"], record["origin"]["licences"]) == (["matthews", "accuracy"], ["tsv", "zip"])
         assert record["sizes"] == {"train": 4, "choose": 2, "check": 1, "test": 2, "sea": 1}
-        assert [(row["set"], row["exact"]) for row in record["repeated"]] == [("choose", 1), ("test", 1)]
+        assert [(row["set"], row["exact"]) for row in record["repeated"]] == [("check", 1), ("test", 1)]
         assert "1 of 2 examples of test are in train too" in caplog.text
         train = LabelledText(['"a\u0085b', "c", "d", "e"], None, ["good", "bad", "good", "bad"])
         assert read_labelled(output / "train.tsv", record["labels"]) == train
-        assert read_labelled(output / "choose.tsv").first == ["f", "c"]
+        assert read_labelled(output / "choose.tsv").first == ["f", "g"]
         assert (output / "downloads/cola/far.zip").is_file()
 
     def test_only_what_is_needed_is_fetched(self, cola, tmp_path):
@@ -321,7 +321,7 @@ class TestHub:
         assert (record["labels"], record["metrics"]) == (["bad", "good"], ["f1", "accuracy"])
         assert (record["far"], record["origin"]["far"]) == (["sea"], {"sea": "other"})
         text = read_labelled(tmp_path / "corpus/check.tsv", record["labels"])
-        assert text == LabelledText(['"validation\u0085 1', '"validation\u0085 3'], None, ["good", "good"])
+        assert text == LabelledText(['"validation\u0085 2', '"validation\u0085 3'], None, ["bad", "good"])
 
     def test_the_hubs_own_parquet_files_become_a_corpus(self, tmp_path, offline):
         """A branch `refs/convert/parquet` has `<configuration>/<split>/0000.parquet` and nothing else."""

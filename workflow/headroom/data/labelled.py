@@ -17,11 +17,14 @@ from typing import Any
 from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
-from headroom.data.examination import describe_blank, is_blank, warn_of_odd
+from headroom.data.examination import describe_blank, is_blank
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
 LABEL = "label"
+
+UNLIKELY = 3.3
+"""Standard deviations from an even division of a label that chance hardly gives (p = 0.001)."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,18 @@ class LabelledText(Text):
     def parts(self) -> tuple[list[str], ...]:
         """The lists of sentences."""
         return self.sides
+
+    def halves(self) -> tuple[Sequence[int], Sequence[int]]:
+        """Return the positions of the examples that choose and of those that check.
+
+        They are the 1st, 3rd, ... and the 2nd, 4th, ..., unless a label that occurs twice or more is missing in one of
+        these, or is divided as chance would hardly do: then every second example of each label.
+        """
+        choose, check = super().halves()
+        if not _are_uneven(*(Counter(self.labels[place] for place in half) for half in (choose, check))):
+            return choose, check
+        by_label = sorted(range(len(self)), key=lambda place: self.labels.index(self.labels[place]))
+        return sorted(by_label[::2]), sorted(by_label[1::2])
 
     def taken(self, places: Sequence[int]) -> "LabelledText":
         """Return the examples at these positions (counted from 0), in this order."""
@@ -108,7 +123,6 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
     *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
-    warn_of_odd(map("\n".join, zip(*sides, strict=True)), path, first_line=2)
     return check_text(LabelledText.of(sides, given), labels, name=path, first_line=2)
 
 
@@ -149,6 +163,19 @@ def check_text(
                 f"{name}, line {number}: undeclared label '{shorten(label)}'; use one of {shorten(', '.join(labels))}"
             )
     return text
+
+
+def _are_uneven(first: Counter[str], second: Counter[str]) -> bool:
+    """Return whether labels, counted in two halves, are spread unevenly over them (see `LabelledText.halves`)."""
+    both = first + second
+    size, total = first.total(), both.total()
+    for label, count in both.items():
+        if count > 1 and not (first[label] and second[label]):
+            return True
+        variance = size * (total - size) * count * (total - count) / (total**2 * max(total - 1, 1))  # hypergeometric
+        if abs(first[label] - count * size / total) > UNLIKELY * variance**0.5:
+            return True
+    return False
 
 
 def write_labelled_corpus(

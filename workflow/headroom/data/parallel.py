@@ -12,7 +12,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, write_sets
-from headroom.data.examination import count_left_out, describe_blank, is_blank, warn_of_odd
+from headroom.data.examination import count_left_out, describe_blank, is_blank
 
 SIDES = ("source", "target")
 
@@ -64,10 +64,10 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
             its partner in the number of lines.
     """
     source_lines, target_lines = read_lines(source), read_lines(target)
-    for lines, path in ((source_lines, source), (target_lines, target)):
-        lines[:] = [line.removeprefix("\ufeff").strip() for line in lines[:1]] + [line.strip() for line in lines[1:]]
-        warn_of_odd(lines, path)
-    return check_pairs(ParallelText(source_lines, target_lines), str(source), str(target))
+    for lines in (source_lines, target_lines):
+        lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
+    text = ParallelText([line.strip() for line in source_lines], [line.strip() for line in target_lines])
+    return check_pairs(text, str(source), str(target))
 
 
 def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:

@@ -66,7 +66,10 @@ class LabelledFilesCorpus(CorpusSettings):
 
     source: Literal["files"] = Field("files", description="local files")
     train: str | None = Field(None, description="path of the training examples; optional with a released classifier")
-    valid: str = Field(description="path of the validation examples: odd ones choose heads, even ones check")
+    valid: str = Field(
+        description="path of the validation examples: odd ones choose heads, even ones check; if labels "
+        "alternate, every second one of each label"
+    )
     test: str = Field(description="path of the test examples")
     far: dict[str, str] = Field(default_factory=dict, description="paths of test examples of other domains, by name")
     labels: Labels = Field(description="all labels, in the order of the classifier's outputs")
@@ -97,7 +100,9 @@ class HubCorpus(CorpusSettings):
     )
     label: str = Field("label", description="column of the labels")
     train: str = Field("train", description="split for training; a part is written as train[:98%]")
-    valid: str = Field("validation", description="split for validation: odd ones choose heads, even ones check")
+    valid: str = Field(
+        "validation", description="split for validation: odd ones choose heads, even ones check (see files)"
+    )
     test: str = Field("test", description="split for the test; its labels must be public")
     far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
     labels: Labels | None = Field(
