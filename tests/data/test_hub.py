@@ -139,6 +139,8 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
     train = load().texts["train"]
     assert train == LabelledText(["p1", "p5"], ["h1", "h5"], ["same", "other"])
     assert "3 of 5 examples of train are left out because they have no label or no text" in caplog.text
+    splits["train"] = pairs([0.0, -1.0, 1.0])
+    assert load().texts["train"].labels == ["same", "other"]
 
 
 @pytest.mark.parametrize(

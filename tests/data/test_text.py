@@ -74,6 +74,13 @@ class TestReadingLabelled:
         text = read_labelled(tsv(f"sentence\tlabel\n{sentence}\tyes\nnext\tno\n"))
         assert text == LabelledText([sentence, "next"], None, ["yes", "no"])
 
+    @pytest.mark.parametrize(("labels", "written"), [(["0", "1"], ["0.0", "1.0"]), (["0.0", "1.0"], ["0", "1"])])
+    def test_labels_are_numbers_in_any_form(self, tsv, labels, written):
+        content = f"sentence\tlabel\nso bad\t{written[0]}\nso good\t{written[1]}\n"
+        assert read_labelled(tsv(content), labels).labels == labels
+        with pytest.raises(HeadroomError, match=r"line 2: undeclared label '1\.5'; use one of 1, 2"):
+            read_labelled(tsv("sentence\tlabel\nx\t1.5\n"), ["1", "2"])
+
     def test_other_columns_order_mark_and_carriage_returns_are_no_matter(self, tsv):
         content = "\ufeffid\tlabel\tsentence2\tsentence1\r\n1\tyes\tb\ta\r\n2\tno\td\tc\r\n"
         assert read_labelled(tsv(content)) == LabelledText(["a", "c"], ["b", "d"], ["yes", "no"])

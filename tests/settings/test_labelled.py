@@ -1,12 +1,15 @@
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.settings.labelled import (
     GeneratedPairs,
     HubCorpus,
     LabelledCatalogueCorpus,
     LabelledCorpus,
     LabelledFilesCorpus,
-    check_task,
+    check_metrics,
+    match_label,
 )
+from headroom.settings.load import load_study
 from pydantic import TypeAdapter, ValidationError
 
 CORPUS = TypeAdapter(LabelledCorpus)
@@ -72,7 +75,38 @@ def test_wrong_keys_and_values_are_refused(wrong):
 
 
 def test_f1_is_for_two_labels_and_the_others_for_any():
-    check_task(("a", "b"), ("f1", "accuracy", "matthews"))
-    check_task(("a", "b", "c"), ("matthews", "accuracy"))
+    check_metrics(("f1", "accuracy", "matthews"), ("a", "b"))
+    check_metrics(("matthews", "accuracy"), ("a", "b", "c"))
     with pytest.raises(ValueError, match="f1 needs two labels, found 3"):
-        check_task(("a", "b", "c"), ("accuracy", "f1"))
+        check_metrics(("accuracy", "f1"), ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("labels", [["1", "1.0"], [0, 0.0], ["2.", "+2"], ["a", "b", "a"]])
+def test_a_label_is_given_once_in_whatever_form(labels):
+    with pytest.raises(ValidationError, match="is given twice"):
+        CORPUS.validate_python({**FILES, "labels": labels})
+
+
+@pytest.mark.parametrize(
+    ("label", "labels", "found"),
+    [
+        ("1.0", ["0", "1"], "1"),
+        ("0", ["0.0", "1.0"], "0.0"),
+        ("1.", ["0", "1"], "1"),
+        ("1.0", ["1.0", "2"], "1.0"),
+        ("1.5", ["1", "2"], "1.5"),
+        ("1_0", ["10"], "1_0"),
+        ("nan", ["nan.0"], "nan"),
+        ("yes", ["Yes"], "yes"),
+        ("007", ["7"], "007"),
+    ],
+)
+def test_numbers_that_mean_the_same_are_the_same_label(label, labels, found):
+    assert match_label(label, labels) == found
+
+
+def test_a_wrong_metric_is_named_by_its_key():
+    corpus = {**FILES, "labels": ["a", "b", "c"], "metrics": ["f1"]}
+    study = {"study": "x", "classification": {"reviews": {"corpus": corpus}}}
+    with pytest.raises(HeadroomError, match=r"reviews\.corpus\.metrics: the metric f1 needs two labels"):
+        load_study(study)

@@ -142,7 +142,7 @@ def _fitting(value: Any, field: FieldInfo) -> Any:
 
 def _mistake(section: str, flags: Mapping[str, str], error: "ErrorDetails", variant: str) -> str:
     """Return a line on an invalid key of a section: its flag, the value and what is expected."""
-    place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
+    place = [str(part) for part in error["loc"][bool(variant) :]]
     flag = (
         ".".join([flags.get(f"{section}.{place[0]}", f"--{place[0]}"), *place[1:]]).replace("_", "-")
         if place

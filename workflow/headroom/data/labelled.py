@@ -18,6 +18,7 @@ from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
 from headroom.data.examination import describe_blank, is_blank
+from headroom.settings.labelled import match_label
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
@@ -105,7 +106,7 @@ class LabelledSets(CorpusSets[LabelledText]):
 def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
     """Read a TSV of the common form; other columns are ignored, white space around a field is dropped.
 
-    Without `labels` any label may occur.
+    A label that is the same number as one of `labels` is that label. Without `labels` any label may occur.
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, has no line below the header or a missing column, or
@@ -123,6 +124,7 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
     *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
+    given = [match_label(label, labels or ()) for label in given]
     return check_text(LabelledText.of(sides, given), labels, name=path, first_line=2)
 
 

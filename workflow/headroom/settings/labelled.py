@@ -1,9 +1,10 @@
 """Sources of labelled text and dependency trees."""
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from headroom.settings.base import CorpusSettings, Settings, names_in
 
@@ -28,18 +29,30 @@ Labels = Annotated[tuple[Label, ...], Field(min_length=2)]
 Metrics = Annotated[tuple[Metric, ...], Field(min_length=1)]
 
 
-def check_task(labels: Sequence[str], metrics: Sequence[str]) -> None:
-    """Check that these metrics apply to these labels.
+def check_labels(labels: Sequence[str]) -> None:
+    """Raise ValueError if a label is given twice, also as another form of the same number, e.g. 1 and 1.0."""
+    for place, label in enumerate(labels):
+        if same := [other for other in labels[:place] if match_label(other, [label]) == label]:
+            also = "" if same[0] == label else f", also as '{same[0]}'"
+            raise ValueError(f"the label '{label}' is given twice{also}; give it once")
 
-    Raises:
-        ValueError: If a label or metric is given twice, or F1, which needs one positive class, is combined with more
-            than two labels.
-    """
-    for kind, names in (("label", labels), ("metric", metrics)):
-        if repeated := [name for name in names if list(names).count(name) > 1]:
-            raise ValueError(f"the {kind} '{repeated[0]}' is given twice; give it once")
+
+def check_metrics(metrics: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise ValueError if a metric is given twice, or F1, which needs a positive class, with more than two labels."""
+    if repeated := [name for name in metrics if list(metrics).count(name) > 1]:
+        raise ValueError(f"the metric '{repeated[0]}' is given twice; give it once")
     if "f1" in metrics and len(labels) != 2:
         raise ValueError(f"the metric f1 needs two labels, found {len(labels)}; use another metric")
+
+
+_NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?")
+
+
+def match_label(label: str, labels: Sequence[str]) -> str:
+    """Return the one of some labels that a label is, if any, as it is or as the same number: 1.0 is 1; else itself."""
+    if label in labels or not _NUMBER.fullmatch(label):
+        return label
+    return next((one for one in labels if _NUMBER.fullmatch(one) and float(one) == float(label)), label)
 
 
 if TYPE_CHECKING:
@@ -61,6 +74,17 @@ class LabelledCatalogueCorpus(CorpusSettings):
     )
 
 
+def _check_labels(labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    check_labels(labels or ())
+    return labels
+
+
+def _check_metrics(metrics: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    labels = info.data.get("labels")
+    check_metrics(metrics, labels or ("no", "yes"))  # those of a data set are checked when they are known
+    return metrics
+
+
 class LabelledFilesCorpus(CorpusSettings):
     """Your own labelled text: TSV, UTF-8, columns sentence (or sentence1 and sentence2) and label by name."""
 
@@ -75,10 +99,8 @@ class LabelledFilesCorpus(CorpusSettings):
     labels: Labels = Field(description="all labels, in the order of the classifier's outputs")
     metrics: Metrics = Field(("accuracy",), description="metrics, the main one first")
 
-    @model_validator(mode="after")
-    def _can_be_judged(self) -> Self:
-        check_task(self.labels, self.metrics)
-        return self
+    _different_labels = field_validator("labels")(_check_labels)
+    _fitting_metrics = field_validator("metrics")(_check_metrics)
 
     @property
     def paths(self) -> dict[str, str]:
@@ -110,11 +132,8 @@ class HubCorpus(CorpusSettings):
     )
     metrics: Metrics = Field(("accuracy",), description="metrics, the main one first")
 
-    @model_validator(mode="after")
-    def _can_be_judged(self) -> Self:
-        if self.labels is not None:
-            check_task(self.labels, self.metrics)
-        return self
+    _different_labels = field_validator("labels")(_check_labels)
+    _fitting_metrics = field_validator("metrics")(_check_metrics)
 
     @property
     def splits(self) -> dict[str, str]:

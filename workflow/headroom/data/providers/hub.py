@@ -16,7 +16,7 @@ from headroom.data.examination import count_left_out, is_blank
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.parallel import ParallelSets, ParallelText, check_pairs, drop_blank_pairs
 from headroom.settings.documents import DocumentHubCorpus
-from headroom.settings.labelled import HubCorpus, check_task
+from headroom.settings.labelled import HubCorpus, check_metrics, match_label
 from headroom.settings.parallel import ParallelHubCorpus
 
 TIMEOUT = 10.0
@@ -171,7 +171,7 @@ def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
             f"key labels: {len(labels)} names for {len(own)} labels of {settings.dataset}; name {', '.join(own)}"
         )
     try:
-        check_task(labels, settings.metrics)
+        check_metrics(settings.metrics, labels)
     except ValueError as error:
         raise HeadroomError(f"key metrics: {error}") from error
     return labels
@@ -197,10 +197,10 @@ def _label(value: Any, labels: Sequence[str], place: str) -> str | None:
     """Return the name of a label given by number or name, None if it is hidden (-1)."""
     if value is None or value == -1:
         return None
-    if isinstance(value, int) and 0 <= value < len(labels):
-        return labels[value]
-    if value in labels:
-        return str(value)
+    if isinstance(value, int | float) and value in range(len(labels)):
+        return labels[int(value)]
+    if (named := match_label(str(value), labels)) in labels:
+        return named
     raise HeadroomError(
         f"key labels: {place} contains the label '{shorten(value)}'; the declared labels are "
         f"{shorten(', '.join(labels))}"
