@@ -95,7 +95,7 @@ class TestReadingLabelled:
             (b"sentence1\tlabel\na\tgood\n", r"line 1: no column 'sentence2'"),
             (b"sentence2\tlabel\na\tgood\n", r"line 1: no column 'sentence1'"),
             (b"sentence\tgold\na\tgood\n", r"line 1: no column 'label' in sentence, gold"),
-            (SINGLE + b"a\tgood\nb\n", r"mine\.tsv, line 3: 1 columns; write 2"),
+            (SINGLE + b"a\tgood\nb\n", r"mine\.tsv, line 3: 1 column; write 2"),
             (SINGLE + b"a\tgood\nb\tc\tbad\n", r"mine\.tsv, line 3: 3 columns; write 2"),
             (SINGLE + b"a\tgood\n\nb\tbad\n", r"mine\.tsv, line 3: empty line; write 2"),
             (SINGLE + b"a\tgood\n \tbad\n", r"mine\.tsv, line 3: a sentence is empty"),

@@ -18,7 +18,7 @@ from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines, write_lines
 from headroom.data.corpora import CorpusSets, Request, Text, write_sets
 from headroom.data.examination import is_blank, warn_of_blank, warn_of_odd
-from headroom.data.labelled import split_rows
+from headroom.data.rows import split_header, split_rows, unquote_rows
 from headroom.settings.documents import Documents
 
 PAIRS = "pairs.tsv"
@@ -63,7 +63,7 @@ class DocumentSets(CorpusSets[DocumentText]):
 
     def write(self, directory: Path, settings: Any, request: Request) -> int:
         """Write the pairs of a request, checked, and then the corpus; return the number of its documents."""
-        pairs = [list(COLUMNS), *read_pairs(request.pairs)] if request.pairs else []
+        pairs = [list(COLUMNS), *read_pairs(request.pairs, unquote=True)] if request.pairs else []
         (directory / PAIRS).unlink(missing_ok=True)
         count = super().write(directory, settings, request)
         if pairs:
@@ -166,15 +166,17 @@ def _decoded(path: Path | str) -> Iterator[str]:
         yield document
 
 
-def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
+def read_pairs(path: Path | str, *, unquote: bool = False) -> list[tuple[str, str, str]]:
     """Return the group, the good and the bad sentence of every pair of a TSV whose first line names the columns.
+
+    With `unquote` the file may be quoted as pandas does.
 
     Raises:
         HeadroomError: If a column is missing, there is no pair, or a line has an empty or twice the same sentence;
             names the line.
     """
     header, *lines = _lines(path) or [""]
-    names = [name.strip() for name in header.split("\t")]
+    names = split_header(header)
     if missing := [name for name in COLUMNS if name not in names]:
         found = shorten(", ".join(filter(None, names))) or "an empty line"
         raise HeadroomError(
@@ -182,6 +184,8 @@ def read_pairs(path: Path | str) -> list[tuple[str, str, str]]:
             "name the columns group, good and bad, with tabs between them"
         )
     rows = split_rows(lines, columns=len(names), name=path, first_line=2)
+    if unquote:
+        rows = unquote_rows(rows, name=path, first_line=2)
     if not rows:
         raise HeadroomError(f"{path}: no pairs; write one a line, below the names of the columns")
     pairs = []

@@ -16,8 +16,9 @@ from typing import Any
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.documents import read_source
-from headroom.data.labelled import read_labelled, split_rows
+from headroom.data.labelled import read_labelled
 from headroom.data.parallel import SIDES, ParallelText, check_pairs, read_parallel
+from headroom.data.rows import split_rows, unquote_rows
 from headroom.settings.documents import Documents
 
 FEWEST = 20
@@ -62,7 +63,7 @@ def find_labelled(texts: Sequence[str], labels: Sequence[str], place: Path) -> G
     Raises:
         HeadroomError: If there are too few; and as in `read_labelled`.
     """
-    read = [read_labelled(path, labels) for path in texts]
+    read = [read_labelled(path, labels, unquote=True) for path in texts]
     corpus = {"source": "files", "labels": list(labels)}
     if len(read) == 2:
         about = f"{len(read[0])} examples to choose heads, {len(read[1])} to test them"
@@ -90,7 +91,7 @@ def find_parallel(texts: Sequence[str], place: Path) -> Given:
 
 
 def _read_columns(path: str) -> ParallelText:
-    rows = split_rows(read_lines(path), columns=2, name=path, first_line=1)
+    rows = unquote_rows(split_rows(read_lines(path), columns=2, name=path, first_line=1), name=path, first_line=1)
     return check_pairs(ParallelText(*([row[side].strip() for row in rows] for side in (0, 1))), path, path)
 
 

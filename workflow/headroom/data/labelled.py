@@ -4,7 +4,8 @@ A corpus is a directory with `<set>.tsv` for train, choose, check, test and the 
 `corpus.json`, which is written last: a corpus without it is incomplete.
 
 The first line of a `.tsv` names the columns: `sentence` and `label`, or `sentence1`, `sentence2` and `label`.
-Fields are separated by tabs and read literally, including quotation marks; lines end at "\n" only.
+Fields are separated by tabs and read literally, including quotation marks; lines end at "\n" only. A user's file may be
+quoted as pandas does (`headroom.data.rows`).
 """
 
 import re
@@ -18,6 +19,7 @@ from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
 from headroom.data.examination import describe_blank, is_blank
+from headroom.data.rows import split_header, split_rows, unquote_rows
 from headroom.settings.labelled import match_label
 
 SINGLE = ("sentence",)
@@ -103,10 +105,11 @@ class LabelledSets(CorpusSets[LabelledText]):
         write_labelled_corpus(directory, sets, labels=self.labels, metrics=self.metrics, **about)
 
 
-def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
+def read_labelled(path: Path | str, labels: Sequence[str] | None = None, *, unquote: bool = False) -> LabelledText:
     """Read a TSV of the common form; other columns are ignored, white space around a field is dropped.
 
-    A label that is the same number as one of `labels` is that label. Without `labels` any label may occur.
+    A label that is the same number as one of `labels` is that label. Without `labels` any label may occur. With
+    `unquote` the file may be quoted as pandas does (`headroom.data.rows.unquote_rows`).
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, has no line below the header or a missing column, or
@@ -115,7 +118,7 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
     lines = read_lines(path)
     if not lines:
         raise HeadroomError(f"{path}: empty file; write the names of the columns into line 1")
-    header = [name.strip() for name in lines[0].removeprefix("\ufeff").split("\t")]
+    header = split_header(lines[0])
     names = (*(PAIR if {*PAIR} & {*header} else SINGLE), LABEL)
     if missing := [name for name in names if name not in header]:
         raise HeadroomError(
@@ -123,25 +126,11 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
             "label, or sentence1, sentence2 and label, with tabs between them"
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
+    if unquote:
+        rows = unquote_rows(rows, name=path, first_line=2)
     *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
     given = [match_label(label, labels or ()) for label in given]
     return check_text(LabelledText.of(sides, given), labels, name=path, first_line=2)
-
-
-def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_line: int) -> list[list[str]]:
-    """Split the lines of a file at tabs; `first` is the number of the first line.
-
-    Raises:
-        HeadroomError: If a line has another number of columns.
-    """
-    rows = [line.split("\t") for line in lines]
-    for number, row in enumerate(rows, first_line):
-        if len(row) != columns:
-            found = "empty line" if row == [""] else f"{len(row)} columns"
-            raise HeadroomError(
-                f"{name}, line {number}: {found}; write {columns} columns with single tabs between them"
-            )
-    return rows
 
 
 def check_text(

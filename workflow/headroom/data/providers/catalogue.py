@@ -29,9 +29,10 @@ from headroom.data.components import held_out
 from headroom.data.corpora import Request
 from headroom.data.documents import DocumentSets, DocumentText, divide
 from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
-from headroom.data.labelled import LabelledSets, LabelledText, check_text, split_rows
+from headroom.data.labelled import LabelledSets, LabelledText, check_text
 from headroom.data.parallel import SIDES, ParallelSets, ParallelText
 from headroom.data.parallel import check_pairs as checked_pairs
+from headroom.data.rows import split_rows
 from headroom.data.trees import Trees
 from headroom.settings.documents import DocumentCatalogueCorpus
 from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus

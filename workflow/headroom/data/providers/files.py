@@ -24,7 +24,7 @@ def parallel(settings: FilesCorpus, _request: Request) -> ParallelSets:
 
 def labelled(settings: LabelledFilesCorpus, _request: Request) -> LabelledSets:
     """Return the examples of tables with named columns; raises HeadroomError as `read_labelled` does."""
-    read = {path: read_labelled(path, settings.labels) for path in settings.paths.values()}
+    read = {path: read_labelled(path, settings.labels, unquote=True) for path in settings.paths.values()}
     for path, text in read.items():
         warn_of_odd(map("\n".join, text.inputs), path, first_line=2)
     texts = {name.removeprefix("far."): read[path] for name, path in settings.paths.items()}
