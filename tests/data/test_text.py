@@ -230,6 +230,7 @@ class TestWriting:
             (LabelledText(["a", "\n"], None, ["yes", "no"]), r"test\.tsv, line 3: a sentence is empty"),
             (LabelledText(["a"], None, ["maybe"]), r"test\.tsv, line 2: undeclared label 'maybe'; use one of no, yes"),
             (LabelledText([], None, []), r"test\.tsv: no examples"),
+            (LabelledText(["a", "b"], None, ["no", "no"]), "set test: all 2 examples have the label 'no', so that f1"),
             (LabelledText(["a"], ["b"], ["yes"]), "train has single sentences, test has pairs of sentences"),
         ],
     )
@@ -238,6 +239,16 @@ class TestWriting:
         with pytest.raises(HeadroomError, match=message):
             labelled_corpus(tmp_path / "out", {"train": train, "test": test})
         assert not (tmp_path / "out").exists()
+
+    def test_labels_without_examples_are_logged_by_set(self, tmp_path, caplog):
+        sets = {"train": "abc", "choose": "abab", "test": "aa"}
+        texts = {name: LabelledText(list(labels), None, list(labels)) for name, labels in sets.items()}
+        labelled_corpus(tmp_path / "made", texts, labels=["a", "b", "c"], metrics=["accuracy"])
+        assert "choose: none of 4 examples has the label c" in caplog.text
+        assert "test: none of 2 examples has the label b or c" in caplog.text
+        assert "train: none" not in caplog.text
+        with pytest.raises(HeadroomError, match="set test: all 2 examples have the label 'a', so that matthews is not"):
+            labelled_corpus(tmp_path / "other", texts, labels=["a", "b", "c"], metrics=["accuracy", "matthews"])
 
     def test_incomplete_and_other_corpora_are_refused(self, tmp_path):
         with pytest.raises(HeadroomError, match=r"corpus\.json: cannot read"):

@@ -43,5 +43,14 @@ def test_what_was_dropped_is_said_by_reason(said):
     ]
 
 
+def test_absent_labels_are_said_by_set(said):
+    sizes = {"train": {"A": 1, "B": 2, "C": 3}, "choose": {"A": 1, "B": 1, "C": 0}, "test": {"A": 9, "B": 0, "C": 0}}
+    assert said(label_sizes=sizes) == [
+        "In choose no example has the label C.",
+        "All examples of test have the label A: a constant answer is right, so that no score on this set is above "
+        "chance.",
+    ]
+
+
 def test_clean_text_gives_no_caution(said):
     assert said(repeated=[], left_out={}, odd={}) == []

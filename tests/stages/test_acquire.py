@@ -184,17 +184,17 @@ class TestCatalogue:
     @pytest.fixture
     def cola(self, tmp_path):
         """Return flags for a small labelled data set; its mirror is `tmp_path / "mirror"`."""
-        texts = {"train": '1\t"a\u0085b\n0\tc\n1\td\n0\te\n', "dev": "1\tf\n0\tg\n1\tc\n", "test": "0\th\n1\td\n"}
+        texts = {"train": '1\t"a\u0085b\n0\tc\n1\td\n0\te\n', "dev": "1\tf\n0\tg\n1\tc\n0\tk\n", "test": "0\th\n1\td\n"}
         mirror = tmp_path / "mirror"
         files = [published(mirror, f"cola/{name}.tsv", text.encode(), licence="tsv") for name, text in texts.items()]
         with zipfile.ZipFile(tmp_path / "far.zip", "w") as archive:
-            archive.writestr("in/sea.tsv", "1\tboat\n")
+            archive.writestr("in/sea.tsv", "1\tboat\n0\tship\n")
         files.append(published(mirror, "cola/far.zip", (tmp_path / "far.zip").read_bytes(), licence="zip"))
         sets = {
             "train": {"files": ["cola/train.tsv"], "examples": 4},
-            "valid": {"files": ["cola/dev.tsv"], "examples": 3},
+            "valid": {"files": ["cola/dev.tsv"], "examples": 4},
             "test": {"files": ["cola/test.tsv"], "examples": 2},
-            "sea": {"files": ["cola/far.zip"], "member": "in/sea.tsv", "examples": 1},
+            "sea": {"files": ["cola/far.zip"], "member": "in/sea.tsv", "examples": 2},
         }
         columns = {"sentences": [2], "label": 1, "names": {"0": "bad", "1": "good"}}
         about = {"title": "small", "labels": ["bad", "good"], "metrics": ["matthews", "accuracy"]}
@@ -233,7 +233,7 @@ class TestCatalogue:
         assert record["evaluation_sets"] == ["choose", "check", "test", "sea"]
         assert (record["far"], record["labels"]) == (["sea"], ["bad", "good"])
         assert (record["metrics"], record["origin"]["licences"]) == (["matthews", "accuracy"], ["tsv", "zip"])
-        assert record["sizes"] == {"train": 4, "choose": 2, "check": 1, "test": 2, "sea": 1}
+        assert record["sizes"] == {"train": 4, "choose": 2, "check": 2, "test": 2, "sea": 2}
         assert [(row["set"], row["exact"]) for row in record["repeated"]] == [("check", 1), ("test", 1)]
         assert "1 of 2 examples of test are in train too" in caplog.text
         train = LabelledText(['"a\u0085b', "c", "d", "e"], None, ["good", "bad", "good", "bad"])

@@ -3,9 +3,11 @@
 import numpy
 import pytest
 import torch
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, single_units
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.resamples import Resamples
+from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION
 from headroom.engines.hub.classifier.judging import LabelledSet, LabelSet
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -52,6 +54,21 @@ def test_one_label_for_all_has_no_correlation():
     assert found["loss"] == 1
 
 
+def test_what_a_set_cannot_show_is_not_a_number():
+    one, ones, wrong = numpy.zeros(3, dtype=int), numpy.ones(3), numpy.array([0, 1, 0])
+    for predicted in (one, wrong):
+        found = LabelSet([0, 0, 0], classes=2, metrics=ALL).sample(predicted, ones, ones).scores()
+        assert numpy.isnan([found["matthews"], found["f1"]]).all()
+        assert found["accuracy"] == pytest.approx(100 * (predicted == 0).mean())
+
+
+def test_the_mean_of_f1_is_over_the_classes_with_examples():
+    gold, predicted = [0, 0, 1, 1], numpy.array([0, 2, 1, 1])  # no example of 2
+    found = LabelSet(gold, classes=3, metrics=ALL).sample(predicted, numpy.zeros(4), numpy.ones(4)).scores()
+    assert found["f1"] == pytest.approx(100 * f1_score(gold, predicted, labels=[0, 1], average="macro"))
+    assert found["matthews"] == pytest.approx(100 * matthews_corrcoef(gold, predicted))
+
+
 def test_resampled_scores_are_scores_of_the_resampled_examples():
     gold, predicted, probabilities = answers(3, seed=1)
     nats = -numpy.log(probabilities[numpy.arange(200), gold])
@@ -85,6 +102,37 @@ def judged():
     return LabelledSet(
         name="check", text=toy_text(examples=40), metrics=["f1", "accuracy"], examples_at_once=7, resamples=30
     )
+
+
+def labelled_set(labels, metrics, resamples=200):
+    text = LabelledText([f"text {place}" for place in range(len(labels))], None, labels)
+    return LabelledSet(name="test", text=text, metrics=metrics, examples_at_once=7, resamples=resamples)
+
+
+class TestSetsOfOneLabel:
+    @pytest.mark.parametrize("metric", ["matthews", "f1"])
+    def test_are_refused_where_the_metric_is_not_defined(self, classifier, metric):
+        judged = labelled_set(classifier.labels[:1] * 5, ["accuracy", metric])
+        with pytest.raises(HeadroomError, match=f"set test: all 5 examples have the label .*, so that {metric} is not"):
+            Judge(classifier, judged).full.scores.get(metric)
+
+    def test_have_accuracy(self, classifier):
+        judged = labelled_set(classifier.labels[:1] * 5, ["accuracy"])
+        assert Judge(classifier, judged).full.scores["accuracy"] >= 0
+        assert judged.chance("accuracy") == 100
+
+    def test_are_not_drawn_as_resamples(self, classifier):
+        """Of 5 examples of which one has the other label, a third of the resamples would have a single label."""
+        labels = [classifier.labels[1], *classifier.labels[:1] * 4]
+        judged = labelled_set(labels, ["matthews", "accuracy"])
+        assert (judged.weights[:, 0] > 0).all()
+        assert (judged.weights.sum(1) == 5).all()
+        assert (labelled_set(labels, ["accuracy"]).weights[:, 0] == 0).mean() > 0.2
+        assert numpy.isfinite(Judge(classifier, judged).full.resampled["matthews"]).all()
+
+    def test_resamples_of_many_examples_stay(self):
+        labels = ["a", "b"] * 20
+        assert (labelled_set(labels, ["f1"]).weights == labelled_set(labels, ["accuracy"]).weights).all()
 
 
 @torch.inference_mode()

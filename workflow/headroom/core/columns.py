@@ -47,8 +47,9 @@ METRIC = Column(
     "text",
     "of translation `bleu`: sacrebleu's corpus BLEU (0-100); `chrf`: chrF2 (0-100); `exact`: share of sentences"
     " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
-    " %; `f1`: F1 of the second of two classes (of more: the mean over classes), in %; `matthews`: Matthews correlation"
-    " times 100; of a language model `next`: share of next pieces predicted, in %; higher values of these are better."
+    " %; `f1`: F1 of the second of two classes (of more: the mean over the classes with examples,"
+    " whose number is in the signature), in %; `matthews`: Matthews correlation times 100;"
+    " of a language model `next`: share of next pieces predicted, in %; higher values of these are better."
     " `loss`: negative log-likelihood, nats per target piece (teacher-forced, without label smoothing), next piece or"
     " label; `bits`: bits per byte of text (lower is better). The first metric of a task is its main one: heads are"
     " chosen by it",

@@ -8,6 +8,7 @@ Fields are separated by tabs and read literally, including quotation marks; line
 quoted as pandas does (`headroom.data.rows`).
 """
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,8 @@ from headroom.settings.labelled import match_label
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
 LABEL = "label"
+
+_log = logging.getLogger(__name__)
 
 UNLIKELY = 3.3
 """Standard deviations from an even division of a label that chance hardly gives (p = 0.001)."""
@@ -169,6 +172,21 @@ def _are_uneven(first: Counter[str], second: Counter[str]) -> bool:
     return False
 
 
+def check_defined(metrics: Sequence[str], sizes: Mapping[str, int], labels: Sequence[str], name: str) -> None:
+    """Check that metrics are defined on a set, given how often each label occurs in it.
+
+    Raises:
+        HeadroomError: If all examples have one label, for Matthews correlation, or none has the second of two, for F1.
+    """
+    occurring = [label for label in labels if sizes.get(label)]
+    missing = {"matthews": len(occurring) < 2, "f1": len(labels) == 2 and labels[1] not in occurring}
+    if wrong := [metric for metric in metrics if missing.get(metric)]:
+        raise HeadroomError(
+            f"{name}: all {sum(sizes.values())} examples have the label '{shorten(occurring[0])}', so that {wrong[0]} is "
+            f"not defined; give examples of other labels, or leave {wrong[0]} out of corpus.metrics"
+        )
+
+
 def write_labelled_corpus(
     directory: Path | str,
     sets: Mapping[str, LabelledText],
@@ -184,7 +202,8 @@ def write_labelled_corpus(
     Arguments are those of `LabelledSets` and `headroom.data.corpora.write_sets`; train may be empty.
 
     Raises:
-        HeadroomError: If a set is invalid, or has pairs of sentences while train has single ones.
+        HeadroomError: If a set is invalid, has pairs of sentences while train has single ones, or has no examples of
+            labels without which a metric is not defined.
     """
     kinds = {name: "single sentences" if text.second is None else "pairs of sentences" for name, text in sets.items()}
     for name, text in sets.items():
@@ -199,6 +218,11 @@ def write_labelled_corpus(
         "sentences_per_example": len(sets["train"].sides),
     }
     sizes = {name: Counter(text.labels) for name, text in sets.items()}
+    for name, found in sizes.items():
+        if found or name != "train":
+            check_defined(metrics, found, labels, f"set {name}")
+        if absent := [label for label in labels if found and not found[label]]:
+            _log.warning("%s: none of %d examples has the label %s", name, found.total(), " or ".join(absent))
     counts = {
         "label_sizes": {name: {label: found[label] for label in labels} for name, found in sizes.items()},
         "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},

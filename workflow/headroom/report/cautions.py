@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas
+
 from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.gates.section import warnings
@@ -28,6 +30,7 @@ FEW_HEADS = 24
 FEW_SEEDS = 3
 NARROW = 1.05
 """By what factor intervals may be too narrow without a caution."""
+WEAK_MODELS = "weak models"
 WEAK = 10.0
 """Points of the main metric, above chance where it counts."""
 
@@ -56,8 +59,10 @@ def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> 
     found = {}
     for task in tables.tasks:
         view = tables.of_task(task)
-        said = list(_of_text((texts or {}).get(task, {}), f"{view.info.example}s"))
-        said += [Caution(short, check(view)) for short, check in _CHECKS.items()]
+        record = (texts or {}).get(task, {})
+        said = list(_of_text(record, f"{view.info.example}s"))
+        alone = _judged_sets(view) <= {name for name, own in record.get("label_sizes", {}).items() if _is_alone(own)}
+        said += [Caution(short, check(view)) for short, check in _CHECKS.items() if short != WEAK_MODELS or not alone]
         said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
         found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
     return {task: said for task, said in found.items() if said}
@@ -83,10 +88,33 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
         amount, wide = _of(row["normalised"], sizes, row["set"]), row["widening"]
         narrow = f"; its intervals are too narrow, by a factor of up to {number(wide)}" if wide >= NARROW else ""
         yield Caution("repeated examples", f"{amount} repeat another one of the set{narrow}.")
+    for name, found in record.get("label_sizes", {}).items():
+        present, absent = ([label for label, amount in found.items() if bool(amount) is here] for here in (True, False))
+        if len(present) == 1:
+            yield Caution(
+                "sets of one label",
+                f"All {examples} of {name} have the label {present[0]}: a constant answer is right, so that no score on "
+                "this set is above chance.",
+            )
+        elif present and absent:
+            yield Caution("labels without examples", f"In {name} no {examples[:-1]} has the label {listing(absent)}.")
     for key, word in (("left_out", "Left out"), ("odd", "Kept, though they contain")):
         for why, amounts in record.get(key, {}).items():
             said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
             yield Caution(_SHORT[key], f"{word} {why}: {said}.")
+
+
+def _is_alone(sizes: Mapping[str, int]) -> bool:
+    return sum(map(bool, sizes.values())) == 1
+
+
+def _judged_sets(tables: StudyTables) -> set[str]:
+    """Return the sets by which models are said to be weak."""
+    return {*_curves(tables)["set"]} or {""}
+
+
+def _curves(tables: StudyTables) -> pandas.DataFrame:
+    return last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
 
 
 def _of(amount: int, sizes: Mapping[str, int], name: str) -> str:
@@ -100,7 +128,7 @@ _SHORT = {"left_out": "text left out", "odd": "damaged text"}
 def _weak(tables: StudyTables) -> str:
     """Say that the models score little, or hardly more than chance."""
     if tables.info.above_chance:
-        rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
+        rows = _curves(tables)
         rows = with_scale(rows_where(rows, metric=main_metric(rows)))
         best = float(rows["scale"].max()) if len(rows) else math.nan
     else:
@@ -154,7 +182,7 @@ def _single(tables: StudyTables) -> str:
 
 
 _CHECKS: dict[str, Callable[[StudyTables], str]] = {
-    "weak models": _weak,
+    WEAK_MODELS: _weak,
     "small evaluation sets": _examples,
     "few heads": _heads,
     "few seeds": _seeds,

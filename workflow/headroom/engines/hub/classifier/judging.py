@@ -1,6 +1,7 @@
 """Evaluation sets of classification: predictions, losses, metrics."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
-from headroom.data.labelled import LabelledText
+from headroom.data.labelled import LabelledText, check_defined
 from headroom.engines.engine import CALIBRATION, Outcome
 from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
 from headroom.engines.hub.reusing import ReusingSet
@@ -25,20 +26,24 @@ def f1_from_statistics(statistics: ndarray) -> ndarray:
         statistics: (..., C * C) summed over examples: examples of gold class i labelled j, at i * C + j.
 
     Returns:
-        (...); with two classes F1 of the second, with more the mean over classes; 0 for an absent class.
+        (...); with two classes F1 of the second, with more the mean over the classes with examples; NaN without any of
+        these.
     """
     confusion = _matrix(statistics)  # (..., C, C)
     right = numpy.diagonal(confusion, axis1=-2, axis2=-1)  # (..., C)
     together = confusion.sum(axis=-1) + confusion.sum(axis=-2)
-    by_class = numpy.where(together > 0, 2.0 * right / numpy.where(together > 0, together, 1.0), 0.0)
-    return 100.0 * (by_class[..., POSITIVE] if confusion.shape[-1] == 2 else by_class.mean(axis=-1))
+    occurs = confusion.sum(axis=-1) > 0
+    by_class = numpy.where(occurs, 2.0 * right / numpy.where(occurs, together, 1.0), 0.0)
+    if confusion.shape[-1] == 2:
+        return numpy.where(occurs[..., POSITIVE], 100.0 * by_class[..., POSITIVE], numpy.nan)
+    return 100.0 * by_class.sum(axis=-1) / occurs.sum(axis=-1)
 
 
 def matthews_from_statistics(statistics: ndarray) -> ndarray:
     """Return Matthews correlation times 100, from confusion counts (..., C * C) as for F1.
 
-    For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0
-    if it is not defined, because only one class occurs or is predicted.
+    For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0 if only one class is
+    predicted, and NaN if all examples are of one class, where it is not defined.
     """
     confusion = _matrix(statistics)
     gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)  # (..., C)
@@ -46,7 +51,8 @@ def matthews_from_statistics(statistics: ndarray) -> ndarray:
     right = numpy.trace(confusion, axis1=-2, axis2=-1)
     covariance = right * total - (gold * labelled).sum(axis=-1)
     spread = numpy.sqrt((total**2 - (gold**2).sum(axis=-1)) * (total**2 - (labelled**2).sum(axis=-1)))
-    return numpy.where(spread > 0, 100.0 * covariance / numpy.where(spread > 0, spread, 1.0), 0.0)
+    found = numpy.where(spread > 0, 100.0 * covariance / numpy.where(spread > 0, spread, 1.0), 0.0)
+    return numpy.where(gold.max(axis=-1) == total, numpy.nan, found)
 
 
 BINS = 15
@@ -120,13 +126,26 @@ class LabelSet:
         return max(self.sample(labels, nats, nats).scores()[metric] for labels in same)
 
 
-def metric_signature(metric: str, classes: int) -> str:
-    """Return the signature of a metric."""
+def metric_signature(metric: str, classes: int, occurring: int) -> str:
+    """Return the signature of a metric of a model with so many classes, of which some occur in a set."""
     if metric == "loss":
         return signature(unit="nats per example")
     if metric == "f1":
-        return signature(unit="percent", average="positive class" if classes == 2 else "macro")
+        return signature(unit="percent", average="positive class" if classes == 2 else f"macro over {occurring}")
     return signature(unit="percent of examples" if metric == "accuracy" else "correlation times 100")
+
+
+def _draw_defined(labels: Sequence[str], metrics: Sequence[str], samples: int) -> ndarray:
+    """Draw resamples (samples, examples); those with a single label, for which a metric is not defined, are replaced."""
+    drawn = draw_resamples(len(labels), samples)
+    if not {"matthews", "f1"} & {*metrics}:
+        return drawn
+    gold = numpy.unique(labels, return_inverse=True)[1]
+    alone = (gold[drawn] == gold[drawn[:, :1]]).all(axis=1)
+    others = numpy.flatnonzero(~alone)
+    if len(others):
+        drawn[alone] = drawn[others[numpy.arange(alone.sum()) % len(others)]]
+    return drawn
 
 
 def _matrix(statistics: ndarray) -> ndarray:
@@ -144,12 +163,14 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
         self.name = name
         self.text = text
         self.metrics = (*metrics, "loss")
-        self.weights = resampling_weights(draw_resamples(len(text), resamples))
+        self.weights = resampling_weights(_draw_defined(text.labels, metrics, resamples))
         self._examples_at_once = examples_at_once
         self._labels: LabelSet | None = None
 
     def make_batches(self, model: ClassificationModel) -> list[LabelledBatch]:
         """Make the batches for another model, and index the labels as it does."""
+        sizes = Counter(self.text.labels)
+        check_defined(self.metrics, sizes, model.labels, f"set {self.name}")
         gold = [model.labels.index(label) for label in self.text.labels]
         self._labels = LabelSet(gold, classes=len(model.labels), metrics=self.metrics[:-1])
         self._states = None
@@ -174,8 +195,9 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
 
     def signature(self, metric: str) -> str:
         """Return the signature of a number measured on this set."""
+        classes = self._labels.classes if self._labels else 0
         return signature(
-            metric=metric_signature(metric, self._labels.classes if self._labels else 0).replace("|", ","),
+            metric=metric_signature(metric, classes, len({*self.text.labels})).replace("|", ","),
             set=self.name,
             examples=len(self.text),
             resamples=len(self.weights),
