@@ -2,6 +2,12 @@
 SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
+# Names of files reach the shell as they are, with spaces, brackets and quotes: through its environment.
+override STUDY := $(value STUDY)
+override MODEL := $(value MODEL)
+override TEXT := $(value TEXT)
+override MIRROR := $(value MIRROR)
+export STUDY MODEL TEXT MIRROR
 # The studies whose reports and answers are in reports/reference/.
 REFERENCE ?= $(patsubst reports/reference/%/claims.csv,%,$(wildcard reports/reference/*/claims.csv))
 CORES ?= all
@@ -26,13 +32,13 @@ everything:
 	@$(CREATE) fairseq tests
 
 new: environment  ## write the study of a model that you have: make new MODEL=my-model TEXT=text.txt (docs/models.md)
-	@test -n "$(MODEL)" -a -n "$(TEXT)" || { echo 'make new: say e.g. make new MODEL=my-model TEXT=text.txt' >&2; exit 1; }
-	@$(RUN) headroom new "$(MODEL)" --text $(TEXT) $(OPTIONS)
+	@test -n "$$MODEL" -a -n "$$TEXT" || { echo 'make new: say e.g. make new MODEL=my-model TEXT=text.txt' >&2; exit 1; }
+	@set -f; if test -e "$$TEXT"; then IFS=; fi; $(RUN) headroom new "$$MODEL" --text $$TEXT $(OPTIONS)
 
 study: environment  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
-	@parts=$$($(RUN) headroom.missing "$(STUDY)") && $(CREATE) $$parts
-	@$(RUN) snakemake --quiet rules host --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
-	@echo "The report: $(CURDIR)/reports/$$($(RUN) headroom.settings.load "$(STUDY)").html"
+	@parts=$$($(RUN) headroom.missing "$$STUDY") && $(CREATE) $$parts
+	@$(RUN) snakemake --quiet rules host --cores $(CORES) --configfile "$$STUDY" $(if $(MIRROR),--config "mirror=$$MIRROR")
+	@echo "The report: $(CURDIR)/reports/$$($(RUN) headroom.settings.load "$$STUDY").html"
 
 compare: environment  ## finished studies on one page: make compare STUDIES="starter multi30k" PAGE=reports/compare.html
 	@test -n "$(STUDIES)" || { echo 'make compare: no studies named; say e.g. make compare STUDIES="starter multi30k"' >&2; exit 1; }
@@ -68,7 +74,7 @@ test-slurm: everything  ## a study, a time limit, a sweep in shards and a GPU on
 
 test-conda: everything  ## tests of --use-conda with a substitute for conda; then a finished study by it, whose numbers are compared
 	@$(PYTEST) -m conda
-	@$(INSIDE) python tests/conda_study.py $(STUDY)
+	@$(INSIDE) python tests/conda_study.py "$$STUDY"
 
 lint: everything  ## style, types, the workflow's rules and the layers of the package
 	@$(CHECK) ruff check .

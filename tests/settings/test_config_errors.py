@@ -57,6 +57,11 @@ def test_names_that_files_or_rules_have_or_cannot_have(name: str) -> None:
     assert keys(labelled(name)) == [f"classification.{name}"]
 
 
+def test_a_section_without_its_source() -> None:
+    told = wrong(labelled("rte", corpus={"dataset": "rte"}))
+    assert told.startswith("configuration: classification.rte.corpus: the key 'source' is missing")
+
+
 def test_numbers_are_finite() -> None:
     assert keys({"translation": {"training": {"learning_rate": 1e999}}}) == ["translation.training.learning_rate"]
 

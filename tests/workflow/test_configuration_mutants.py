@@ -55,7 +55,7 @@ def is_told_well(message: str, mutant: Mutant) -> None:
 def names_the_key(message: str, mutant: Mutant) -> bool:
     """Return whether a message names the changed key, its section, or a key that was checked against it."""
     if not isinstance(mutant.configuration, dict):
-        return message.startswith("configuration: Input should be a valid dictionary")
+        return message.startswith("configuration: no keys at the top")
     text = message.removeprefix("configuration: ")
     key = text.partition(": ")[0]
     of_one_value = " (got " in text or "Extra inputs" in text
@@ -140,9 +140,9 @@ def test_a_file_that_is_no_study(content: bytes, message: str, tmp_path: Path) -
 def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(
-        "\ufeffstudy: odd # comment\nseeds: &one [0x1]\nsampling: {resamples: 1_000}\n"
+        "\ufeffstudy: odd # comment\r\nseeds: &one [0x1]\nsampling: {resamples: 1_000}\n"
         "translation: {timing: &timing {repeats: 3}, arms: {baseline: {method: baseline}}}\n"
-        'classification: {"käse-1": {timing: {<<: *timing, shares: *one}}}\n'
+        'classification: {"käse-1": {timing: {<<: *timing, repeats: 3, shares: *one}}}\n'
     )
     found = read_study(str(path))
     assert list(found.runs()) == ["translation.baseline.seed1", "käse-1.baseline.seed1"]

@@ -29,19 +29,33 @@ def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> Non
 
 @pytest.fixture
 def ready(tmp_path: Path) -> Project:
-    """Return a directory with a Makefile and the files that it looks for."""
+    """Return a directory with a Makefile and the files that it looks for; its python says what it is called with."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     (tmp_path / "envs").mkdir()
     (tmp_path / "envs" / "create.sh").touch()
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\nprintf "<%s>" "$@" >&2\necho >&2\n')
+    python.chmod(0o755)
     return Project(tmp_path)
 
 
-def test_make_passes_a_mirror_and_a_number_of_cores_on(ready: Project) -> None:
-    asked = ("make", "--dry-run", "study", "STUDY=own.yaml", "CORES=3")
-    plain, mirrored = (ready.run(*asked, *more).output for more in ([], ["MIRROR=../some data"]))
-    assert "--cores 3 --configfile own.yaml" in plain
-    assert "--config " not in plain
-    assert '--configfile own.yaml --config "mirror=../some data"' in mirrored
+STRANGE = ("my study.yaml", "study (2) [a].yaml", "user's.yaml", 'a"$HOME$(b)`c`*&;.yaml', "Täst/שלום.yaml")
+
+
+@pytest.mark.parametrize("name", ["own.yaml", *STRANGE])
+def test_make_takes_any_name_of_a_file(ready: Project, name: str) -> None:
+    output = ready.run("make", "study", f"STUDY={name}", "CORES=3", f"MIRROR=../{name}").output
+    assert f"<headroom.missing><{name}>" in output
+    assert f"<--cores><3><--configfile><{name}><--config><mirror=../{name}>" in output
+    assert f"<headroom.settings.load><{name}>" in output
+    assert "<--config>" not in ready.run("make", "study", f"STUDY={name}").output
+    text = ready.root / name
+    text.parent.mkdir(exist_ok=True)
+    text.touch()
+    assert f"<new><{name}><--text><{name}>\n" in ready.run("make", "new", f"MODEL={name}", f"TEXT={name}").output
+    two = ready.run("make", "new", "MODEL=m", "TEXT=a.tsv [b].tsv", "OPTIONS=--dtype 'a b'").output
+    assert "<new><m><--text><a.tsv><[b].tsv><--dtype><a b>" in two
 
 
 def test_make_compares_the_studies_that_are_named(ready: Project) -> None:

@@ -54,7 +54,7 @@ try:
     from headroom.experiments.listed import list_experiments
     from headroom.missing import missing_files, missing_mirror, missing_parts, wrong_criteria
     from headroom.preparation.rules import RULES as PREPARATION
-    from headroom.settings.load import load_study
+    from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
     from headroom.study.plan import Plan
     from headroom.study.sources import Sources
@@ -66,6 +66,9 @@ except ModuleNotFoundError as error:
     ) from None
 
 try:
+    for path in map(str, workflow.configfiles):  # of a key that is given twice, Snakemake takes the last value
+        if path.endswith((".yaml", ".yml")) and os.path.isfile(path):
+            read_keys(path)
     study = load_study({key: value for key, value in config.items() if key != "pathvars"})
 except HeadroomError as error:
     raise WorkflowError(str(error)) from None

@@ -34,7 +34,10 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
         key[:2] = [places.get(key[1], ".".join(key[:2]))]
     value, is_own = error["input"], error["type"] == "value_error"
     found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
-    return f"{'.'.join(key)}{': ' if key else ''}{error['msg'].removeprefix('Value error, ')}{found}"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "union_tag_not_found":
+        message = f"the key {error['ctx']['discriminator']} is missing; it says which form the section has"
+    return f"{'.'.join(key)}{': ' if key else ''}{message}{found}"
 
 
 def one_line(text: str) -> str:

@@ -23,10 +23,11 @@ def load_study(configuration: object, source: str = "configuration") -> Study:
     Raises:
         HeadroomError: `<source>: <key>: <message>` for every mistake; first those within sections, then across them.
     """
+    if not isinstance(configuration, dict):
+        raise HeadroomError(f"{source}: no keys at the top; write a study as keys with values, e.g. `study: mine`")
     whole, places = configuration, dict[str, str]()
     try:
-        if isinstance(configuration, dict):
-            whole, places = gather_tasks(configuration)
+        whole, places = gather_tasks(configuration)
         study = Study.model_validate(whole)
         study._places.update(places)
         lines = list(mistakes(study))
@@ -45,10 +46,19 @@ def read_study(path: str) -> Study:
     """Read and validate a study's file.
 
     Raises:
-        HeadroomError: If it is not UTF-8 or not YAML, with the line; and as in `load_study`.
+        HeadroomError: As in `read_keys` and `load_study`.
+    """
+    return load_study(read_keys(path), path)
+
+
+def read_keys(path: str) -> object:
+    """Return the content of a study's file.
+
+    Raises:
+        HeadroomError: If it is not UTF-8 or not YAML, or has a key twice, with the line.
     """
     try:
-        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")), path)
+        return _EachKeyOnce(Path(path).read_text(encoding="utf-8")).get_single_data()
     except OSError as error:
         raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
     except UnicodeDecodeError as error:
@@ -59,6 +69,20 @@ def read_study(path: str) -> Study:
         raise HeadroomError(one_line(f"{path}, line {line}: not YAML, {error.problem}; correct the line")) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that are invalid in YAML
         raise HeadroomError(one_line(f"{path}: not YAML, {error}; correct the file")) from None
+
+
+class _EachKeyOnce(yaml.SafeLoader):
+    """A loader that refuses what YAML forbids and PyYAML accepts: a key that is given twice."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen = set[str]()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                problem = f"the key '{key.value}' is given twice"
+                raise yaml.composer.ComposerError(problem=problem, problem_mark=key.start_mark)
+            seen.add(str(key.value))
+        return node
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
