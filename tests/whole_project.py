@@ -23,6 +23,7 @@ MADE_ANYWHERE = shutil.ignore_patterns(
 MADE_AT_TOP = {"results", "reports", "work", "logs"}
 
 TINY = "tests/workflow/tiny.yaml"
+SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))
 RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
 
 
@@ -86,6 +87,17 @@ class Finished:
 
     project: Project
     ended: Ended
+
+
+def own_text(project: Project, **files: str) -> str:
+    """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
+    (project.root / "text").mkdir()
+    corpus: dict[str, Any] = {"source": "files"}
+    for name in ("train", "valid", "test"):
+        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
+        for side in ("source", "target"):
+            (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
+    return project.configure({"translation.corpus": corpus, "study": "own"})
 
 
 def environment(*warm: str) -> dict[str, str]:

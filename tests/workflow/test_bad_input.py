@@ -1,6 +1,5 @@
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -10,9 +9,7 @@ from headroom.data.catalogue import Dataset, read_entries
 from headroom.missing import missing_files, wrong_criteria
 from headroom.settings.load import load_study
 from headroom.study.plan import Plan
-from whole_project import Project, new_project
-
-SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))
+from whole_project import SENTENCES, Project, new_project, own_text
 
 
 def made_by_a_run(root: Path) -> list[Path]:
@@ -121,17 +118,6 @@ class TestConfiguration:
 
 
 VOCABULARY = "results/{}/translation/binarised/prepared.json"
-
-
-def own_text(project: Project, **files: str) -> str:
-    """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
-    (project.root / "text").mkdir()
-    corpus: dict[str, Any] = {"source": "files"}
-    for name in ("train", "valid", "test"):
-        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
-        for side in ("source", "target"):
-            (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
-    return project.configure({"translation.corpus": corpus, "study": "own"})
 
 
 @pytest.mark.long

@@ -1,17 +1,8 @@
-# Report the scheduling overhead (idle cores + Snakemake) after each run, and the reason of failures that left no log.
+# Report the scheduling overhead (idle cores + Snakemake) after each run.
 import json
-import signal
 import time
 
 import psutil
-from headroom.core.command import FULL_DISK
-
-REASONS = {
-    FULL_DISK: "no space left on the disk: cannot write; free space and re-run the same command",
-    128
-    + signal.SIGKILL: "job: killed, most likely because it ran out of memory; give it more memory or a smaller batch",
-}
-"""By exit status, the reason of failures that the log cannot contain: it is on the full disk, or the job was killed."""
 
 
 def resolved(path):
@@ -41,16 +32,3 @@ def report_overhead(cores):
 
 onsuccess:
     report_overhead(workflow.resource_settings.cores)  # None on a cluster
-
-
-# A workflow has one `onerror`. `make study` runs Snakemake with `--quiet rules`, which also leaves out the logs of failed
-# jobs.
-onerror:
-    for failed in workflow.scheduler.failed:
-        for log_file in map(Path, failed.log):
-            lines = log_file.read_text(errors="replace").splitlines() if log_file.exists() else []
-            print(f"{failed} failed; the end of {log_file}:", *lines[-3:], sep="\n    ", file=sys.stderr)
-    text = "".join(Path(path).read_text(errors="replace") for path in log)
-    for status, reason in REASONS.items():
-        if re.search(rf"exit (status|code):? {status}\b", text):
-            print(f"error: {reason}", file=sys.stderr)
