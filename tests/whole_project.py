@@ -89,7 +89,7 @@ class Finished:
     ended: Ended
 
 
-def own_text(project: Project, **files: str) -> str:
+def own_text(project: Project, changes: Mapping[str, Any] | None = None, **files: str) -> str:
     """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
     (project.root / "text").mkdir()
     corpus: dict[str, Any] = {"source": "files"}
@@ -97,7 +97,7 @@ def own_text(project: Project, **files: str) -> str:
         corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
         for side in ("source", "target"):
             (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
-    return project.configure({"translation.corpus": corpus, "study": "own"})
+    return project.configure({"translation.corpus": corpus, "study": "own", **(changes or {})})
 
 
 def environment(*warm: str) -> dict[str, str]:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from commands import Ended, run
-from whole_project import SENTENCES, Project, environment, new_project, own_text
+from whole_project import Project, environment, new_project, own_text
 
 pytestmark = pytest.mark.long
 
 TEXT = "results/own/translation/corpus/corpus.json"
+TREES = "results/own/translation/treebank.conllu"
 LOG = "logs/own/text/translation.log"
 BRIEFLY = ("--quiet", "rules", "host")
 MODES = pytest.mark.parametrize("mode", [BRIEFLY, ()], ids=["make study", "snakemake"])
@@ -19,9 +20,10 @@ MODES = pytest.mark.parametrize("mode", [BRIEFLY, ()], ids=["make study", "snake
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Return a project with parallel text of its own, whose target has a line more."""
+    """Return a project with parallel text of its own, and a tree without a root."""
     project = new_project(tmp_path / "project")
-    own_text(project, train_target=SENTENCES + "more\n")
+    (project.root / "own.conllu").write_text("1\tdogs\tdog\tNOUN\t_\t_\t7\tdep\t_\t_\n\n")
+    own_text(project, {"translation.treebank": {"source": "files", "path": "own.conllu"}})
     return project
 
 
@@ -54,12 +56,10 @@ def shown(ended: Ended) -> list[str]:
 
 @MODES
 def test_a_refusal_is_its_message(project: Project, mode: tuple[str, ...]) -> None:
-    ended = project.snakemake(TEXT, *mode, study="changed.yaml")
-    assert shown(ended) == [
-        f"text_translation failed; the end of {LOG}:",
-        "    error: text/train.source: 40 lines, but text/train.target has 41;",
-        "    give one translation for every sentence, in the same order",
-    ]
+    ended = project.snakemake(TREES, *mode, study="changed.yaml")
+    first, message = shown(ended)
+    assert first == "treebank failed; the end of logs/own/treebank/translation.log:"
+    assert message.startswith("    error: own.conllu, line 1: ")
     assert ("headroom '[[" in ended.output) == (mode == ())  # the command, before the job started
 
 
@@ -78,8 +78,6 @@ def test_a_job_that_a_signal_ends_says_so(dying, number: int, reason: str, mode:
 
 
 def test_a_finished_job_is_a_line(project: Project) -> None:
-    for side in ("source", "target"):
-        (project.root / "text" / f"train.{side}").write_text(SENTENCES)
     ended = project.snakemake(TEXT, *BRIEFLY, study="changed.yaml")
     assert ended.status == 0, ended.output
     assert "\n1 of 1 jobs done: text_translation\n" in ended.output

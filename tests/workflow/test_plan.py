@@ -265,7 +265,7 @@ def test_layouts_of_compared_runs_are_trained_further():
 
 def test_files_that_are_missing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "v.tsv").touch()
+    (tmp_path / "v.tsv").write_text("sentence\tlabel\na dog\ta\n")
     mine = {"corpus": OWN, "treebank": {"source": "files", "path": "t.conllu"}}
     found = missing_files(planned(classification={"mine": mine}).study)
     keys = [line.split(": ")[1] for line in found]
@@ -284,10 +284,11 @@ def test_files_of_a_language_model_that_are_missing(tmp_path, monkeypatch):
     files = {"source": "files", "documents": "file", "path": "text.txt"}
     lines = missing_files(planned(seeds=[1], tasks={"text": {**task, "corpus": files}}).study)
     assert [line.split(": ")[1] for line in lines] == [
-        f"tasks.text.{key}" for key in ("corpus.path", "pairs.path", "released.path")
+        f"tasks.text.{key}" for key in ("corpus.path", "pairs.path", *["released.path"] * 3)
     ]
     assert "no directory text.txt" in lines[0]
     assert "2 of 2 files of weights are missing, e.g. model-1.safetensors" in lines[2]
+    assert [line.split("model: ")[1].partition(";")[0] for line in lines[3:]] == ["no config.json", "no tokenizer"]
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.engines.hub.weight_files import check_weights
+from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
+from headroom.engines.hub.weight_files import list_mistakes
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
@@ -41,24 +42,44 @@ def missing_mirror(study: Study) -> list[str]:
 
 
 def missing_files(study: Study) -> list[str]:
-    """Return a line for every file or directory that the configuration names and that does not exist."""
-    missing = [
-        f"configuration: {key}: no {what} {path} in {os.getcwd()}; correct the path"
+    """Return a line for every file or directory that the configuration names and that is missing or wrong.
+
+    Wrong is text whose beginning a job could not read, and the directory of a model that lacks files.
+    """
+    missing = {
+        key: f"no {what} {path} in {os.getcwd()}; correct the path"
         for key, path, what, exists in _list_named_files(study)
         if not exists(path)
-    ]
-    return [*missing, *_incomplete_models(study)]
+    }
+    wrong = [(key, message) for key, message in _list_unreadable(study) if key not in missing]
+    return [f"configuration: {key}: {message}" for key, message in [*missing.items(), *wrong]]
 
 
-def _incomplete_models(study: Study) -> Iterator[str]:
-    """Yield a line for every directory of a released model that lacks files of its weights."""
+def _list_unreadable(study: Study) -> Iterator[tuple[str, str]]:
     for name, task in study.tasks.items():
+        found = [("corpus", one) for one in list_mistakes_of_corpus(task.corpus)]
+        if isinstance(task, LanguageSettings) and task.pairs:
+            found += [("pairs", one) for one in list_mistakes_of_pairs(task.pairs.path)]
+        if task.treebank.source == "files":
+            found += [("treebank", one) for one in list_mistakes_of_trees(task.treebank.path)]
+        if own := getattr(getattr(task, "encoder", None), "path", None):
+            found += [("encoder", ("path", one)) for one in _list_lacking(Path(own), list_mistakes)]
         for key, model in _list_models(task.released):
-            if isinstance(model, HubModelSettings) and model.path and os.path.isdir(model.path):
-                try:
-                    check_weights(Path(model.path), model.gguf)
-                except HeadroomError as error:
-                    yield f"configuration: {study.place(name)}.released.{key}: {error}"
+            if model.path:
+                found += [("released", (key, one)) for one in _list_lacking(Path(model.path), _lacking_in(model))]
+        yield from ((f"{study.place(name)}.{section}.{key}", message) for section, (key, message) in found)
+
+
+def _list_lacking(directory: Path, lacking: Callable[[Path], list[str]]) -> list[str]:
+    return lacking(directory) if directory.is_dir() else []
+
+
+def _lacking_in(model: "Released") -> Callable[[Path], list[str]]:
+    """Return the function from the directory of a released model to a message for everything that it lacks."""
+    if isinstance(model, HubModelSettings):
+        return lambda directory: list_mistakes(directory, model.gguf)
+    names = (model.checkpoint_file, *model.dictionaries, model.codes_file)
+    return lambda directory: [f"{directory}: no {name}; add it" for name in names if not (directory / name).is_file()]
 
 
 Released = ReleasedModel | HubModelSettings
@@ -124,10 +145,17 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the parts of .venv that the study of a file needs, for `make study`."""
-    parser = stage_parser("missing", main.__doc__)
+    """Check a study and its files, and print the parts of .venv that it needs, for `make study`.
+
+    Raises:
+        HeadroomError: A line for every mistake.
+    """
+    parser = stage_parser("missing", "Check a study and print the parts of .venv that it needs.")
     parser.add_argument("study", help="path of the configuration")
-    print(*parts_of(Plan(read_study(parser.parse_args(arguments).study))))
+    plan = Plan(read_study(parser.parse_args(arguments).study))
+    if mistakes := [*missing_files(plan.study), *wrong_criteria(plan)]:
+        raise HeadroomError("\n".join(mistakes))
+    print(*parts_of(plan))
 
 
 if __name__ == "__main__":

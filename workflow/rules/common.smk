@@ -77,7 +77,7 @@ plan, sources = Plan(study), Sources(WORKFLOW)
 own_environments = workflow.deployment_settings.deployment_method  # of jobs: conda, containers
 if mistakes := [
     *([] if own_environments else missing_parts(plan)),
-    *missing_files(study),
+    *(missing_files(study) if workflow.is_main_process else []),  # jobs on a cluster read the Snakefile, too
     *wrong_criteria(plan),
 ]:
     raise WorkflowError("\n".join(mistakes))

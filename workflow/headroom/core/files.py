@@ -67,17 +67,24 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_lines(path: Path | str) -> list[str]:
+def read_lines(path: Path | str, most: int | None = None) -> list[str]:
     r"""Return the lines of a UTF-8 text, split at "\n" alone and without it.
 
     `str.splitlines` also splits at U+0085 and U+2028, which occur inside real sentences.
+
+    Args:
+        path: The file.
+        most: Only the lines that begin within about this number of bytes; None for all.
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, contains a NUL, as in UTF-16, or its lines end in carriage
             returns alone; names the line.
     """
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as stream:
+            content = stream.read(-1 if most is None else most)
+            if most is not None and (rest := stream.readline()):
+                content += rest
     except OSError as error:
         raise HeadroomError(f"{path}: cannot read, {error.strerror}; check the path and its permissions") from error
     try:

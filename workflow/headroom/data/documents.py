@@ -25,6 +25,9 @@ PAIRS = "pairs.tsv"
 COLUMNS = ("group", "good", "bad")
 """The columns of pairs."""
 
+FIRST = 20
+"""How many files of a directory are read when only the beginning of the text is."""
+
 _TITLE = re.compile(r"\s*= [^=].* =\s*")
 """A title of WikiText; it stands between empty lines."""
 
@@ -78,8 +81,10 @@ class DocumentSets(CorpusSets[DocumentText]):
         write_sets(directory, sets, about={}, counts=counts, **about)
 
 
-def read_source(place: Path | str, how: Documents) -> list[str]:
+def read_source(place: Path | str, how: Documents, *, most: int | None = None) -> list[str]:
     """Return the documents of a text file, or of a directory with a document in every file.
+
+    With `most`, only as many bytes of a file are read, and only the first files of a directory.
 
     Raises:
         HeadroomError: If the place is not what `how` says, has no document, or a file is empty or not UTF-8.
@@ -88,13 +93,14 @@ def read_source(place: Path | str, how: Documents) -> list[str]:
     if how != "file":
         if place.is_dir():
             raise HeadroomError(f"{place}: a directory; give a text file, or set documents to file")
-        return divide(_lines(place), how, place)
+        return divide(_lines(place, most), how, place)
     if not place.is_dir():
         raise HeadroomError(f"{place}: not a directory; with documents: file, every file in a directory is a document")
     files = sorted(path for path in place.iterdir() if path.is_file() and not path.name.startswith("."))
     if not files:
         raise HeadroomError(f"{place}: no files; put every document into a file of its own")
-    return [document for path in files for document in divide(_lines(path), how, path)]
+    read = files if most is None else files[:FIRST]
+    return [document for path in read for document in divide(_lines(path, most), how, path)]
 
 
 def divide(lines: Sequence[str], how: Documents | str, name: Path | str) -> list[str]:
@@ -166,16 +172,16 @@ def _decoded(path: Path | str) -> Iterator[str]:
         yield document
 
 
-def read_pairs(path: Path | str, *, unquote: bool = False) -> list[tuple[str, str, str]]:
+def read_pairs(path: Path | str, *, unquote: bool = False, most: int | None = None) -> list[tuple[str, str, str]]:
     """Return the group, the good and the bad sentence of every pair of a TSV whose first line names the columns.
 
-    With `unquote` the file may be quoted as pandas does.
+    With `unquote` the file may be quoted as pandas does. With `most`, only as many bytes are read.
 
     Raises:
         HeadroomError: If a column is missing, there is no pair, or a line has an empty or twice the same sentence;
             names the line.
     """
-    header, *lines = _lines(path) or [""]
+    header, *lines = _lines(path, most) or [""]
     names = split_header(header)
     if missing := [name for name in COLUMNS if name not in names]:
         found = shorten(", ".join(filter(None, names))) or "an empty line"
@@ -198,9 +204,9 @@ def read_pairs(path: Path | str, *, unquote: bool = False) -> list[tuple[str, st
     return pairs
 
 
-def _lines(path: Path | str) -> list[str]:
+def _lines(path: Path | str, most: int | None = None) -> list[str]:
     """Return the lines of a text file without a byte order mark and carriage returns at their ends."""
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    lines = [line.removesuffix("\r") for line in read_lines(path, most)]
     lines = [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
     warn_of_odd(lines, path)
     warn_of_blank(lines, path)

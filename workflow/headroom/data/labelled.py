@@ -108,17 +108,20 @@ class LabelledSets(CorpusSets[LabelledText]):
         write_labelled_corpus(directory, sets, labels=self.labels, metrics=self.metrics, **about)
 
 
-def read_labelled(path: Path | str, labels: Sequence[str] | None = None, *, unquote: bool = False) -> LabelledText:
+def read_labelled(
+    path: Path | str, labels: Sequence[str] | None = None, *, unquote: bool = False, most: int | None = None
+) -> LabelledText:
     """Read a TSV of the common form; other columns are ignored, white space around a field is dropped.
 
     A label that is the same number as one of `labels` is that label. Without `labels` any label may occur. With
-    `unquote` the file may be quoted as pandas does (`headroom.data.rows.unquote_rows`).
+    `unquote` the file may be quoted as pandas does (`headroom.data.rows.unquote_rows`). With `most`, only as many bytes
+    are read.
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, has no line below the header or a missing column, or
             if a line has another number of columns, an empty sentence or another label; names the line.
     """
-    lines = read_lines(path)
+    lines = read_lines(path, most)
     if not lines:
         raise HeadroomError(f"{path}: empty file; write the names of the columns into line 1")
     header = split_header(lines[0])

@@ -4,6 +4,7 @@ A corpus is a directory with `<set>.source` and `<set>.target` for train, choose
 far-domain sets, and `corpus.json`, which is written last: a corpus without it is incomplete.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,14 +57,19 @@ class ParallelSets(CorpusSets[ParallelText]):
         write_corpus(directory, sets, languages=self.languages, **about)
 
 
-def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
+def read_parallel(source: Path | str, target: Path | str, *, most: int | None = None) -> ParallelText:
     """Read two aligned files, one sentence a line; white space at the ends of lines and a byte order mark are dropped.
+
+    With `most`, only as many bytes of each are read; of longer files the same number of lines is returned.
 
     Raises:
         HeadroomError: If a file is missing, empty or not UTF-8, has a line without a visible character, or differs from
             its partner in the number of lines.
     """
-    source_lines, target_lines = read_lines(source), read_lines(target)
+    source_lines, target_lines = read_lines(source, most), read_lines(target, most)
+    if most is not None and any(os.path.getsize(path) > most for path in (source, target)):
+        same = min(len(source_lines), len(target_lines))
+        source_lines, target_lines = source_lines[:same], target_lines[:same]
     for lines in (source_lines, target_lines):
         lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
     text = ParallelText([line.strip() for line in source_lines], [line.strip() for line in target_lines])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -74,7 +75,7 @@ def read_keys(path: str) -> object:
 class _EachKeyOnce(yaml.SafeLoader):
     """A loader that refuses what YAML forbids and PyYAML accepts: a key that is given twice."""
 
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen = set[str]()
         for key, _ in node.value:

@@ -30,11 +30,11 @@ from headroom.core.files import write_lines
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.engines.hub import self_attentive  # noqa: F401 (makes the model known to transformers)
 from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
+from headroom.engines.hub.weight_files import TOKENIZERS, has_any
 from headroom.settings.models import Dtype
 
 DESCRIPTOR, CARD = "headroom.json", "README.md"
 GENERATION = "generation_config.json"
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
 TASKS = {
     "AutoModelForSequenceClassification": "sequence classifier",
     "AutoModelForSeq2SeqLM": "encoder-decoder",
@@ -67,8 +67,8 @@ def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrai
         HeadroomError: If it is missing or cannot be read.
     """
     directory = Path(directory)
-    if not file and not any(path for pattern in _TOKENIZERS for path in directory.glob(pattern)):
-        raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(_TOKENIZERS)}")
+    if not file and not has_any(directory, TOKENIZERS):
+        raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             directory,

@@ -1,12 +1,44 @@
-"""The files with a model's weights, compared with the disk; without torch, so that the workflow can do it first."""
+"""The files of a model's directory, compared with the disk; without torch, so that the workflow can do it first."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from headroom.core.errors import HeadroomError
 
 INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 """Files that name the parts of split weights."""
+
+WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
+"""Patterns of files with weights and with a tokenizer; a model has one of each."""
+
+
+def list_mistakes(directory: Path, gguf: str | None = None) -> list[str]:
+    """Return a message for everything without which a directory holds no model.
+
+    Args:
+        directory: The directory; what is in its files is checked when the model is loaded.
+        gguf: The name of the GGUF file in it, if the model is one.
+    """
+    found = []
+    try:
+        check_weights(directory, gguf)
+    except HeadroomError as error:
+        found.append(str(error))
+    if gguf is None:
+        if not (directory / "config.json").is_file():
+            found.append(f"{directory}: no config.json; give the directory of a model of transformers")
+        if not has_any(directory, (*WEIGHTS, *INDICES)):
+            found.append(f"{directory}: no weights; add model.safetensors")
+        if not has_any(directory, TOKENIZERS):
+            found.append(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
+    return found
+
+
+def has_any(directory: Path, patterns: Sequence[str]) -> bool:
+    """Return whether a directory has a file whose name matches one of these patterns."""
+    return any(path for pattern in patterns for path in directory.glob(pattern))
 
 
 def check_weights(directory: Path, gguf: str | None = None) -> None:

@@ -19,6 +19,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.checkpoint import DESCRIPTOR, GENERATION, TASKS, read_configuration
 from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line
+from headroom.engines.hub.weight_files import WEIGHTS as WEIGHT_FILES
 from headroom.engines.hub.weight_files import check_weights
 
 _WRAPPERS = re.compile(r"(module|_orig_mod)\.")
@@ -149,7 +150,7 @@ def _any_layer(name: str) -> str:
 def find_weights(directory: Path) -> list[Path]:
     """Return the files with the weights of a directory; raise HeadroomError if one is missing."""
     check_weights(directory)
-    for pattern in ("model*.safetensors", "pytorch_model*.bin"):
+    for pattern in WEIGHT_FILES:
         if found := sorted(directory.glob(pattern)):
             return found
     raise HeadroomError(f"{directory}: no weights; add {WEIGHTS}")

@@ -1,0 +1,114 @@
+"""What a study needs and does not find is told before any job, all at once, a line each."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.core.command import run
+from headroom.data.beginnings import MOST
+from headroom.missing import main, missing_files
+from headroom.settings.load import load_study
+
+LATIN_1 = "K\u00e4se\tgood\n".encode("latin-1")
+TABLE = b"sentence\tlabel\n" + b"a dog sees a cat\tgood\n" * 30
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], list[str]]:
+    """Return a function from the sections of tasks to the lines about them; paths are below an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    return lambda tasks: missing_files(load_study({"seeds": [1], "tasks": tasks}))
+
+
+def classifier(**corpus: Any) -> dict[str, Any]:
+    paths = {"valid": "good.tsv", "test": "good.tsv"}
+    files = {"source": "files", "labels": ["bad", "good"], **paths, **corpus}
+    return {"mine": {"task": "classification", "released": {"path": "model"}, "corpus": files}}
+
+
+def write_model(place: Path) -> None:
+    place.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (place / name).touch()
+
+
+WRONG_TABLES = {
+    "not UTF-8": (b"sentence\tlabel\n" + LATIN_1, "line 2: not UTF-8; convert the file"),
+    "UTF-16": ("sentence\tlabel\n".encode("utf-16"), "line 1: not UTF-8; convert the file"),
+    "empty": (b"", "empty file; write the names of the columns"),
+    "no header": (
+        TABLE.partition(b"\n")[2],
+        "line 1: no column 'sentence' in a dog sees a cat, good; name the columns",
+    ),
+    "commas": (TABLE.replace(b"\t", b","), "line 1: no column 'sentence' in sentence,label; name"),
+    "a column less": (TABLE + b"a dog\n", "line 32: 1 columns; write 2 columns"),
+    "undeclared label": (TABLE + b"a dog\tfine\n", "line 32: undeclared label 'fine'; use one of bad, good"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG_TABLES.values(), ids=WRONG_TABLES)
+def test_the_beginning_of_a_table_is_read(told, tmp_path: Path, content: bytes, message: str) -> None:
+    write_model(tmp_path / "model")
+    (tmp_path / "good.tsv").write_bytes(TABLE)
+    (tmp_path / "wrong.tsv").write_bytes(content)
+    (line,) = told(classifier(test="wrong.tsv"))
+    assert line.startswith("configuration: tasks.mine.corpus.test: wrong.tsv")
+    assert message in line
+    assert told(classifier()) == []
+
+
+def test_what_is_far_into_a_table_is_for_the_job(told, tmp_path: Path) -> None:
+    write_model(tmp_path / "model")
+    rows = TABLE + b"a dog sees a cat\tgood\n" * (MOST // 20)
+    (tmp_path / "good.tsv").write_bytes(rows + LATIN_1)
+    assert told(classifier()) == []
+
+
+def test_all_mistakes_are_told_at_once(told, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "index").mkdir()
+    split = {"weight_map": {"a": "model-1.safetensors"}}
+    (tmp_path / "index" / "model.safetensors.index.json").write_text(json.dumps(split))
+    (tmp_path / "release").mkdir()
+    (tmp_path / "good.tsv").write_bytes(LATIN_1)
+    (tmp_path / "a").write_text("one\ntwo\n")
+    (tmp_path / "b").write_text("eins\n")
+    (tmp_path / "c").write_text("eins\n\n")
+    (tmp_path / "trees").write_text("1\ta\n")
+    pair, odd, empty, gone = ({"source": "a", "target": name} for name in "abcd")
+    baseline = {"baseline": {"method": "baseline"}}
+    translation = {
+        "task": "translation",
+        "released": {"path": "release"},
+        "arms": baseline,
+        "treebank": {"source": "files", "path": "trees"},
+        "corpus": {
+            "source": "files",
+            "valid": pair,
+            "test": odd,
+            "far": {"sea": empty, "air": gone},
+        },
+    }
+    text = {"source": "files", "path": "a", "documents": "blank"}
+    language = {"task": "language", "released": {"path": "index"}, "corpus": text, "pairs": {"path": "a"}}
+    lines = told({"texts": language, **classifier(test="gone.tsv"), "pairs": translation})
+    found = [tuple(line.removeprefix("configuration: tasks.").split(": ")[:2]) for line in lines]
+    assert sorted(key for key, _ in found) == sorted(
+        [
+            *(["texts.released.path"] * 3 + ["texts.pairs.path"]),
+            *("mine.corpus.valid", "mine.corpus.test", *["mine.released.path"] * 3),
+            *("pairs.corpus.test", "pairs.corpus.far.sea", "pairs.corpus.far.air.target", "pairs.treebank.path"),
+            *["pairs.released.path"] * 4,
+        ]
+    )
+    assert all("; " in line and "\n" not in line for line in lines)
+
+
+def test_make_is_told_the_same_in_one_answer(told, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = {"study": "mine", "seeds": [1], "tasks": classifier(valid="none.tsv", test="gone.tsv")}
+    (tmp_path / "mine.yaml").write_text(json.dumps(study))
+    with pytest.raises(SystemExit):
+        run(main, ["mine.yaml"])
+    assert capsys.readouterr().err.count("; correct the path") == 3
