@@ -23,7 +23,7 @@ PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=2
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
-.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-slurm container lint bench docs lock minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench docs lock minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
@@ -75,6 +75,9 @@ test-slurm: everything  ## a study, a time limit, a sweep in shards and a GPU on
 test-conda: everything  ## tests of --use-conda with a substitute for conda; then a finished study by it, whose numbers are compared
 	@$(PYTEST) -m conda
 	@$(INSIDE) python tests/conda_study.py "$$STUDY"
+
+test-newest: everything  ## install the newest versions within the bounds of pyproject.toml, without the lock, and run a small study
+	@$(INSIDE) python tests/newest.py
 
 lint: everything  ## style, types, the workflow's rules and the layers of the package
 	@$(CHECK) ruff check .

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from headroom.core.command import run
 from headroom.data.beginnings import MOST
-from headroom.missing import main, missing_files
+from headroom.missing import BOUNDS, main, missing_files, wrong_libraries
 from headroom.settings.load import load_study
 
 LATIN_1 = "K\u00e4se\tgood\n".encode("latin-1")
@@ -112,3 +112,14 @@ def test_make_is_told_the_same_in_one_answer(told, tmp_path: Path, capsys: pytes
     with pytest.raises(SystemExit):
         run(main, ["mine.yaml"])
     assert capsys.readouterr().err.count("; correct the path") == 3
+
+
+def test_a_library_outside_of_its_bounds_is_named_with_them(tmp_path: Path) -> None:
+    assert wrong_libraries(BOUNDS) == []
+    wanted = ["numpy>=1,<2", "pandas>=1", "there-is-no-such-library>=3"]
+    (tmp_path / "pyproject.toml").write_text(f"[project]\ndependencies = {json.dumps(wanted)}\n")
+    newer, missing = wrong_libraries(tmp_path / "pyproject.toml")
+    assert newer.startswith("environment: numpy has version 2.")
+    assert "but numpy<2,>=1 is needed" in newer
+    assert missing.startswith("environment: there-is-no-such-library is missing")
+    assert wrong_libraries(tmp_path / "none.toml") == []

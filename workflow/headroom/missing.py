@@ -1,9 +1,13 @@
 """What a study needs but does not find: libraries, files, a mirror, criteria. Checked before any job runs."""
 
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
@@ -20,12 +24,38 @@ from headroom.settings.study import Study
 from headroom.settings.tasks import LanguageSettings
 from headroom.study.plan import Plan
 
+BOUNDS = Path(__file__).parents[2] / "pyproject.toml"
+"""The file of a clone that names the versions that were tried."""
+
 
 def missing_parts(plan: Plan) -> list[str]:
     """Return a line if the study has models of fairseq and the environment of this process lacks it."""
     if "fairseq" not in parts_of(plan) or find_spec("fairseq"):
         return []
     return ["environment: the module 'fairseq' is missing; run `make study`, or `bash envs/create.sh fairseq`"]
+
+
+def wrong_libraries(bounds: Path = BOUNDS) -> list[str]:
+    """Return a line for each library of this process's environment that is missing or outside the bounds of a file.
+
+    Args:
+        bounds: The pyproject.toml of a clone; without one nothing is compared.
+    """
+    if not bounds.is_file():
+        return []
+    project = tomllib.loads(bounds.read_text(encoding="utf-8"))["project"]
+    found = [_wrong_library(Requirement(text)) for text in project["dependencies"]]
+    return [f"environment: {what}; run `make study`, or install that" for what in found if what]
+
+
+def _wrong_library(wanted: Requirement) -> str:
+    """Return what is wrong with the installed version of a library, "" if nothing is."""
+    try:
+        version = metadata.version(wanted.name)
+    except metadata.PackageNotFoundError:
+        return f"{wanted.name} is missing, {wanted} is needed"
+    fits = wanted.specifier.contains(version, prereleases=True)
+    return "" if fits else f"{wanted.name} has version {version}, but {wanted} is needed (pyproject.toml)"
 
 
 def parts_of(plan: Plan) -> list[str]:

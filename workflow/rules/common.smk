@@ -52,7 +52,7 @@ try:
     from headroom.report.rules import RULES as DECISIONS
     from headroom.report.rules import list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
-    from headroom.missing import missing_files, missing_mirror, missing_parts, wrong_criteria
+    from headroom.missing import missing_files, missing_mirror, missing_parts, wrong_criteria, wrong_libraries
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
@@ -76,7 +76,7 @@ except HeadroomError as error:
 plan, sources = Plan(study), Sources(WORKFLOW)
 own_environments = workflow.deployment_settings.deployment_method  # of jobs: conda, containers
 if mistakes := [
-    *([] if own_environments else missing_parts(plan)),
+    *([] if own_environments else [*missing_parts(plan), *wrong_libraries()]),
     *(missing_files(study) if workflow.is_main_process else []),  # jobs on a cluster read the Snakefile, too
     *wrong_criteria(plan),
 ]:
