@@ -43,7 +43,7 @@ WRONG_TABLES = {
         "line 1: no column 'sentence' in a dog sees a cat, good; name the columns",
     ),
     "commas": (TABLE.replace(b"\t", b","), "line 1: no column 'sentence' in sentence,label; name"),
-    "a column less": (TABLE + b"a dog\n", "line 32: 1 columns; write 2 columns"),
+    "a column less": (TABLE + b"a dog\n", "line 32: 1 column; write 2 columns"),
     "undeclared label": (TABLE + b"a dog\tfine\n", "line 32: undeclared label 'fine'; use one of bad, good"),
 }
 

@@ -1,6 +1,7 @@
 """The beginnings of the user's files, read as jobs will read the whole: before any job, and without libraries."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,31 +23,29 @@ def list_mistakes_of_corpus(corpus: Any) -> Iterator[tuple[str, str]]:
     """Yield the key and a message for every file of a corpus that is there, and that a job could not read."""
     if isinstance(corpus, LabelledFilesCorpus):
         for key, path in corpus.paths.items():
-            yield from _tried(
-                key, [path], lambda path=path: read_labelled(path, corpus.labels, unquote=True, most=MOST)
-            )  # type: ignore[misc]
+            yield from _tried(key, [path], partial(read_labelled, path, corpus.labels, unquote=True, most=MOST))
     elif isinstance(corpus, DocumentFiles):
         for key, path in corpus.paths.items():
-            yield from _tried(key, [path], lambda path=path: read_source(path, corpus.documents, most=MOST))  # type: ignore[misc]
+            yield from _tried(key, [path], partial(read_source, path, corpus.documents, most=MOST))
     elif isinstance(corpus, FilesCorpus):
         for name, pair in corpus.pairs.items():
             key, paths = f"far.{name}" if name in corpus.far else name, [str(getattr(pair, side)) for side in SIDES]
             found = [
                 one
                 for side, path in zip(SIDES, paths, strict=True)
-                for one in _tried(f"{key}.{side}", [path], lambda path=path: read_lines(path, MOST))  # type: ignore[misc]
+                for one in _tried(f"{key}.{side}", [path], partial(read_lines, path, MOST))
             ]
-            yield from found or _tried(key, paths, lambda paths=paths: read_parallel(*paths, most=MOST))  # type: ignore[misc]
+            yield from found or _tried(key, paths, partial(read_parallel, *paths, most=MOST))
 
 
 def list_mistakes_of_pairs(path: str) -> Iterator[tuple[str, str]]:
     """Yield the key and a message if a file of minimal pairs is there, and a job could not read it."""
-    yield from _tried("path", [path], lambda: read_pairs(path, unquote=True, most=MOST))
+    yield from _tried("path", [path], partial(read_pairs, path, unquote=True, most=MOST))
 
 
 def list_mistakes_of_trees(path: str) -> Iterator[tuple[str, str]]:
     """Yield the key and a message if a file of trees is there, and a job could not read it."""
-    yield from _tried("path", [path], lambda: _read_rows(path))
+    yield from _tried("path", [path], partial(_read_rows, path))
 
 
 def _read_rows(path: str) -> None:

@@ -142,7 +142,8 @@ def count_repeated(inputs: Inputs) -> list[dict[str, Any]]:
 
 
 def _normalise(example: Hashable) -> Hashable:
-    return normalise_text(example) if isinstance(example, str) else tuple(map(normalise_text, example))  # type: ignore[arg-type]
+    texts = example if isinstance(example, tuple) else (example,)
+    return tuple(normalise_text(str(text)) for text in texts)
 
 
 def _count(first: Sequence[Hashable], second: Sequence[Hashable], same: bool) -> int:

@@ -185,8 +185,8 @@ def check_defined(metrics: Sequence[str], sizes: Mapping[str, int], labels: Sequ
     missing = {"matthews": len(occurring) < 2, "f1": len(labels) == 2 and labels[1] not in occurring}
     if wrong := [metric for metric in metrics if missing.get(metric)]:
         raise HeadroomError(
-            f"{name}: all {sum(sizes.values())} examples have the label '{shorten(occurring[0])}', so that {wrong[0]} is "
-            f"not defined; give examples of other labels, or leave {wrong[0]} out of corpus.metrics"
+            f"{name}: all {sum(sizes.values())} examples have the label '{shorten(occurring[0])}', so that {wrong[0]} "
+            f"is not defined; give examples of other labels, or leave {wrong[0]} out of corpus.metrics"
         )
 
 
@@ -221,13 +221,13 @@ def write_labelled_corpus(
         "sentences_per_example": len(sets["train"].sides),
     }
     sizes = {name: Counter(text.labels) for name, text in sets.items()}
-    for name, found in sizes.items():
-        if found or name != "train":
-            check_defined(metrics, found, labels, f"set {name}")
-        if absent := [label for label in labels if found and not found[label]]:
-            _log.warning("%s: none of %d examples has the label %s", name, found.total(), " or ".join(absent))
+    for name, occurring in sizes.items():
+        if occurring or name != "train":
+            check_defined(metrics, occurring, labels, f"set {name}")
+        if absent := [label for label in labels if occurring and not occurring[label]]:
+            _log.warning("%s: none of %d examples has the label %s", name, occurring.total(), " or ".join(absent))
     counts = {
-        "label_sizes": {name: {label: found[label] for label in labels} for name, found in sizes.items()},
+        "label_sizes": {name: {label: sizes[name][label] for label in labels} for name in sizes},
         "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
     }
     write_sets(directory, sets, far=far, about=about, origin=origin, counts=counts, left_out=left_out)

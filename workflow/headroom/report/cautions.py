@@ -93,8 +93,8 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
         if len(present) == 1:
             yield Caution(
                 "sets of one label",
-                f"All {examples} of {name} have the label {present[0]}: a constant answer is right, so that no score on "
-                "this set is above chance.",
+                f"All {examples} of {name} have the label {present[0]}: a constant answer is right, so that no score "
+                "on this set is above chance.",
             )
         elif present and absent:
             yield Caution("labels without examples", f"In {name} no {examples[:-1]} has the label {listing(absent)}.")

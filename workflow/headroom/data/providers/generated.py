@@ -25,7 +25,7 @@ class TreebankPair(ParallelText):
 
     def taken(self, places: Sequence[int]) -> "TreebankPair":
         """Return the pairs at these positions (counted from 0), with their trees and cases."""
-        trees, cases = ([own[place] for place in places] for own in (self.trees, self.cases))
+        trees, cases = [self.trees[place] for place in places], [self.cases[place] for place in places]
         return TreebankPair(*super().taken(places).parts, trees, cases)
 
     def beside(self, name: str) -> dict[str, list[str]]:

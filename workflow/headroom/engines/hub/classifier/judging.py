@@ -42,8 +42,8 @@ def f1_from_statistics(statistics: ndarray) -> ndarray:
 def matthews_from_statistics(statistics: ndarray) -> ndarray:
     """Return Matthews correlation times 100, from confusion counts (..., C * C) as for F1.
 
-    For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0 if only one class is
-    predicted, and NaN if all examples are of one class, where it is not defined.
+    For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0 if only one class
+    is predicted, and NaN if all examples are of one class, where it is not defined.
     """
     confusion = _matrix(statistics)
     gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)  # (..., C)
@@ -136,7 +136,7 @@ def metric_signature(metric: str, classes: int, occurring: int) -> str:
 
 
 def _draw_defined(labels: Sequence[str], metrics: Sequence[str], samples: int) -> ndarray:
-    """Draw resamples (samples, examples); those with a single label, for which a metric is not defined, are replaced."""
+    """Draw resamples (samples, examples); those of a single label, for which a metric is not defined, are replaced."""
     drawn = draw_resamples(len(labels), samples)
     if not {"matthews", "f1"} & {*metrics}:
         return drawn
