@@ -57,6 +57,12 @@ def test_names_that_files_or_rules_have_or_cannot_have(name: str) -> None:
     assert keys(labelled(name)) == [f"classification.{name}"]
 
 
+@pytest.mark.parametrize("name", ["mine.v2", "my study", "käse", "a/b"])
+def test_a_character_that_no_name_of_a_study_has_is_named(name: str) -> None:
+    character = next(char for char in name if not (char.isascii() and char.isalnum()))
+    assert wrong({"study": name}).startswith(f"configuration: study: '{name}' has the character '{character}'; use ")
+
+
 def test_a_section_without_its_source() -> None:
     told = wrong(labelled("rte", corpus={"dataset": "rte"}))
     assert told.startswith("configuration: classification.rte.corpus: the key 'source' is missing")

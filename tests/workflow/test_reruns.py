@@ -154,3 +154,27 @@ def test_a_clone_with_copied_results_reruns_nothing(
             finished.project.root / name, clone.root / name, copy_function=copy, symlinks=True, dirs_exist_ok=True
         )
     assert planned(clone.snakemake("-n")) == {}
+
+
+def test_results_copied_without_records_count_once_they_are_touched(finished: Finished, tmp_path: Path) -> None:
+    clone = new_project(tmp_path / "clone")
+    for name in ("results", "reports"):
+        shutil.copytree(finished.project.root / name, clone.root / name, copy_function=shutil.copy, dirs_exist_ok=True)
+    spent = (clone.root / "results" / "tiny" / "overhead.json").read_bytes()
+    assert clone.snakemake("--touch").status == 0
+    assert planned(clone.snakemake("-n")) == {}
+    assert (clone.root / "results" / "tiny" / "overhead.json").read_bytes() == spent
+    changed = planned(clone.snakemake("-n", study=clone.configure({"translation.evaluation.beam": 6})))
+    assert changed.keys() == {"evaluation", "arms", "configuration", *CLAIMED}
+
+
+def test_what_no_job_depends_on_reruns_nothing(study: Project) -> None:
+    for path in ("README.md", "tests/workflow/test_reruns.py"):
+        with open(study.root / path, "a") as stream:
+            stream.write("\n")
+    rules = study.root / "workflow" / "rules" / "jobs.smk"
+    rules.write_text(rules.read_text().replace("        shell:\n", "        # a comment\n        shell:\n"))
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "empty"]):
+        own = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+        assert study.run("git", *own, *command).status == 0
+    assert planned(study.snakemake("-n")) == {}

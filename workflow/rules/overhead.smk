@@ -31,4 +31,5 @@ def report_overhead(cores):
 
 
 onsuccess:
-    report_overhead(workflow.resource_settings.cores)  # None on a cluster
+    if not workflow.touch:  # nothing was run
+        report_overhead(workflow.resource_settings.cores)  # None on a cluster

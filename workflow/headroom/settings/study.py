@@ -1,11 +1,12 @@
 """The configuration of a whole study: defaults, validation and the names of runs."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, PositiveInt, PrivateAttr, model_validator
+from pydantic import Field, PositiveInt, PrivateAttr, field_validator, model_validator
 
 from headroom.settings.base import SamplingSettings, Settings
 from headroom.settings.models import Device
@@ -60,6 +61,13 @@ class Study(Settings):
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
     tasks: dict[str, TaskSettings] = Field(default_factory=dict, description="what models are asked on which text")
     _places: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @field_validator("study", mode="before")
+    @classmethod
+    def _can_name_files(cls, name: Any) -> Any:
+        if isinstance(name, str) and (wrong := re.sub(r"[A-Za-z0-9_-]", "", name)):
+            raise ValueError(f"'{name}' has the character '{wrong[0]}'; use letters, digits, hyphens and underscores")
+        return name
 
     @model_validator(mode="before")
     @classmethod
