@@ -12,6 +12,7 @@ from headroom.core.heads import Head
 from headroom.experiments.attention_maps.section import CELL, describe, draw_map
 from headroom.figures import atlas, drawing, palette, svg
 from headroom.figures.atlas import Mark, Shape
+from headroom.figures.scripts import are_from_right, count_columns
 from headroom.study.tables import AttentionMap, read_maps
 from lxml import etree
 
@@ -146,4 +147,33 @@ def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
     assert shades["1"].startswith(f"M{left:g} {top + CELL:g}h")
     assert shades["0.7"].startswith(f"M{left + CELL:g} {top:g}h")
     assert [text.text for text in root.iter("text")] == ["<i>Dogs</i>", "bark"] * 2
-    assert root.get("aria-label") == describe(read(tmp_path))
+    assert root.get("aria-label") == describe(read(tmp_path)).unescape()
+
+
+HEBREW = ONE | {"queries": ["חלון", "(2)"], "keys": ["ערב", "טוב"], "weights": [[0.96, 0.04], [0.3, 0.7]]}
+
+
+def test_words_from_right_to_left_keep_their_order(tmp_path: Path) -> None:
+    (one,) = read_maps([write(tmp_path, HEBREW)])
+    root = etree.fromstring(str(draw_map(one)))
+    # the first key is the rightmost column, where its row's dark cell and dot are
+    marked = [f"\u2068{word}\u2069" for word in ("חלון", "טוב", "ערב")]
+    assert [text.text for text in root.iter("text")] == [marked[0], "(2)", *marked[1:]]
+    shades = {path.get("fill-opacity"): path.get("d") for path in root.iter("path") if path.get("fill-opacity")}
+    first, second = (float(shades[shade][1:].split()[0]) for shade in ("1", "0.7"))
+    assert first == second + CELL
+    assert [float(dot.get("cx")) for dot in root.iter("circle")] == [first + CELL / 2, second + CELL / 2]
+    assert "\u2068חלון\u2069 → \u2068ערב\u2069 (0.96) and (2) → \u2068טוב\u2069 (0.70)" in root.get("aria-label")
+
+
+@pytest.mark.parametrize(("word", "columns"), [("dogs", 4), ("狗子", 3.6), ("ก็", 1), ("سلام", 4)])
+def test_room_for_words_of_other_scripts(word: str, columns: float) -> None:
+    assert count_columns(word) == columns
+
+
+@pytest.mark.parametrize(
+    ("words", "from_right"),
+    [(["dogs", "חלון"], False), (["ערב", "טוב", "a"], True), (["12", "ערב"], True), ([], False)],
+)
+def test_the_order_of_keys_is_that_of_most_words(words: list[str], from_right: bool) -> None:
+    assert are_from_right(words) is from_right

@@ -207,7 +207,9 @@
     .replace(/^(?=[[*])/, "{}");
   const latex = (table) => {
     const line = (cells) => `  ${cells.map(inLatex).join(" & ")} \\\\`;
-    const about = `% ${plain(table.caption?.textContent)} (needs the package booktabs)`;
+    const other = /(?!\p{Script=Latin}|\p{Script=Greek})\p{L}/u.test(plain(table.textContent))
+      ? "; for its scripts LuaLaTeX, babel with bidi=basic, and a font that has them" : "";
+    const about = `% ${plain(table.caption?.textContent)} (needs the package booktabs${other})`;
     return [about, `\\begin{tabular}{${numeric(table).map((is) => (is ? "r" : "l")).join("")}}`,
       "  \\toprule", line(headings(table)), "  \\midrule", ...shown(table).map(line), "  \\bottomrule",
       "\\end{tabular}", ""].join("\n");
