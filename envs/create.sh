@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 python=${PYTHON:-python3}
 place=$(pwd -P)
+if command -v flock > /dev/null; then exec 9< envs/create.sh && flock 9; fi  # of two calls at once, one waits
 mark=.venv/ready
 pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)
 

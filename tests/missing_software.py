@@ -8,6 +8,7 @@ import pytest
 
 REMEDIES = {
     "chromium": "install it (Debian: apt install chromium)",
+    "flock": "install it (Debian: util-linux)",
     "git": "install it (Debian: apt install git)",
     "history": "clone the project with its history (git fetch --unshallow)",
     "minilm": "make minilm",

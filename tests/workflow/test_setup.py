@@ -10,6 +10,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -288,6 +289,15 @@ class TestEnvironment:
         done = (project / ".venv" / "ready").read_text()  # the project was moved: programs in .venv have its old path
         (project / ".venv" / "ready").write_text(done.replace(str(project), "/elsewhere"))
         assert create("environment").stdout.startswith("headroom: creating .venv")
+
+    def test_two_calls_at_once(self, create, project) -> None:
+        if not (flock := shutil.which("flock")):
+            skip("flock")
+        (project / "bin" / "flock").symlink_to(flock)
+        with ThreadPoolExecutor() as pool:
+            seen = list(pool.map(create, ["environment"] * 2))
+        assert [one.returncode for one in seen] == [0, 0], seen
+        assert sorted(one.stdout.count("creating .venv") for one in seen) == [0, 1]
 
     def test_environment_that_another_project_has_lent_is_left_alone(self, create, project) -> None:
         (project / "other").mkdir()
