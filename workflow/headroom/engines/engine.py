@@ -7,6 +7,7 @@ it, and no job of another engine.
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 from typing_extensions import TypeVar
 
 from headroom.engines.batch import Given
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import argparse
@@ -78,11 +81,13 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
         name: Its name.
         metrics: Names in the order of all tables, the task's main one first.
         weights: How often each example is in each bootstrap sample, (resamples, examples).
+        cut: The number of examples of which the model of the batches reads only the beginning.
     """
 
     name: str
     metrics: tuple[str, ...]
     weights: numpy.ndarray
+    cut: int = 0
     _batches: Sequence[Given] = ()
     _batched_for: Model | None = None
 
@@ -90,7 +95,14 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
         """Return the set in batches for a model, which are made once."""
         if self._batched_for is not model:
             self._batches, self._batched_for = self.make_batches(model), model
+            self.cut = self.count_cut(model)
+            if self.cut:
+                _log.warning("set %s: %d examples exceed the positions of the model and are cut", self.name, self.cut)
         return self._batches
+
+    def count_cut(self, model: Model) -> int:  # noqa: ARG002
+        """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""
+        return 0
 
     @abstractmethod
     def make_batches(self, model: Model) -> Sequence[Given]:
@@ -176,6 +188,10 @@ class Engine(ABC, Generic[Model, Examples]):
     @abstractmethod
     def batches(self, model: Model, examples: Examples, size: int) -> Sequence[Batch]:
         """Return examples in batches of similar length."""
+
+    def count_cut(self, model: Model, examples: Examples) -> int:  # noqa: ARG002
+        """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""
+        return 0
 
     @abstractmethod
     def judged_set(self, name: str, limit: int | None = None) -> EvaluationSet[Model]:

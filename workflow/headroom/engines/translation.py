@@ -83,6 +83,10 @@ class ParallelEngine(Engine[Model, ParallelText]):
         """Return the sources."""
         return examples.source
 
+    def count_cut(self, model: Any, examples: ParallelText) -> int:
+        """Return the number of pairs of which a model reads only the beginning."""
+        return int(model.count_cut(*examples.parts))
+
     def batches(self, model: Any, examples: ParallelText, size: int) -> Sequence[Batch]:
         """Return sentence pairs in batches of similar length."""
         batches: Sequence[Batch] = model.batches(examples.source, examples.target, sentences=size)

@@ -185,10 +185,15 @@ class ReferencedSet(EvaluationSet[Model, Given, Pieces]):
             metric=metric_signature(metric).replace("|", ","),
             set=self.name,
             sentences=len(self.sources),
+            **({"cut": self.cut} if self.cut else {}),
             resamples=len(self.weights),
             beam=beam,
             **more,
         )
+
+    def count_cut(self, model: Any) -> int:
+        """Return the number of pairs of which a model reads only the beginning."""
+        return int(model.count_cut(self.sources, self.references.references))
 
     def score(
         self, pieces: list[Pieces], texts: Sequence[str], nats: ndarray, tokens: ndarray, again: ndarray | None = None

@@ -62,6 +62,7 @@ def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> 
         record = (texts or {}).get(task, {})
         said = list(_of_text(record, f"{view.info.example}s"))
         alone = _judged_sets(view) <= {name for name, own in record.get("label_sizes", {}).items() if _is_alone(own)}
+        said += _of_lengths(view, record.get("sizes", {}))
         said += [Caution(short, check(view)) for short, check in _CHECKS.items() if short != WEAK_MODELS or not alone]
         said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
         found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
@@ -104,6 +105,28 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
             yield Caution(_SHORT[key], f"{word} {why}: {said}.")
 
 
+def _of_lengths(tables: StudyTables, sizes: Mapping[str, int]) -> Iterator[Caution]:
+    """Yield a caution for what was cut or left out for its length, which the signatures of tables say."""
+    found: dict[str, dict[str, int]] = {why: {} for why in _LENGTHS}
+    for name in ("training", "scores", "evaluation", "ablation", "pruning"):
+        for text in tables.frame(name)["signature"].unique():
+            parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
+            for why in _LENGTHS.keys() & parts.keys():
+                found[why][parts.get("set", "train")] = int(parts[why])
+    for why, amounts in found.items():
+        if amounts:
+            said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
+            yield Caution("text cut or left out", f"{_LENGTHS[why]}: {said}.")
+
+
+_LENGTHS = {
+    "cut": "Longer than the model reads, and cut",
+    "left-out-long": "Longer than the model reads, and left out of training",
+    "left-out-rest": "Left out of every epoch, the longest ones that remain of batches of eight",
+}
+"""What is said of a text's length, by the key of a signature."""
+
+
 def _is_alone(sizes: Mapping[str, int]) -> bool:
     return sum(map(bool, sizes.values())) == 1
 
@@ -122,7 +145,7 @@ def _of(amount: int, sizes: Mapping[str, int], name: str) -> str:
     return f"{count(amount)} of {count(sizes[name])} of {name}" if name in sizes else f"{count(amount)} of {name}"
 
 
-_SHORT = {"left_out": "text left out", "odd": "damaged text"}
+_SHORT = {"left_out": "text cut or left out", "odd": "damaged text"}
 
 
 def _weak(tables: StudyTables) -> str:

@@ -33,10 +33,11 @@ class Language:
         self.pieces = pieces
         self._joined = lru_cache(maxsize=2**16)(self._join)  # most translations recur many times
 
-    def numbers(self, text: str) -> Tensor:
-        """Return the indices of a sentence's pieces and of its end mark, (L,)."""
+    def numbers(self, text: str, longest: int | None = None) -> Tensor:
+        """Return the indices of a sentence's pieces and of its end mark, (L,), at most `longest`."""
         line = " ".join(self.pieces.encode(text))
-        return self.dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+        found: Tensor = self.dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+        return found if longest is None or len(found) <= longest else torch.cat([found[: longest - 1], found[-1:]])
 
     def text(self, numbers: Iterable[int]) -> str:
         """Return the plain text of pieces, given by index, excluding the end mark."""

@@ -49,9 +49,13 @@ class Prefixes:
     states: Sequence[Tensor]
 
 
-def compute_limits(lengths: Tensor, settings: DecodingSettings) -> Tensor:
-    """Return the largest number of pieces of each translation (B,), for sources of these lengths (B,)."""
-    return (lengths * settings.length_factor).long() + settings.length_offset
+def compute_limits(lengths: Tensor, settings: DecodingSettings, decoder: TransformerDecoder) -> Tensor:
+    """Return the largest number of pieces of each translation (B,), for sources of these lengths (B,).
+
+    The decoder's positions hold a translation and the begin mark.
+    """
+    limits = (lengths * settings.length_factor).long() + settings.length_offset
+    return limits.clamp(max=decoder.max_positions() - 1)
 
 
 def encode(

@@ -114,9 +114,32 @@ class TranslationModel(HeadModel[ParallelBatch]):
     def batches(
         self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int
     ) -> list[ParallelBatch]:
-        """Return sentences, with or without references, in batches of similar length and limited size."""
-        pieces = [self.source.numbers(text) for text in sources], [self.target.numbers(text) for text in targets or ()]
+        """Return sentences, with or without references, in batches of similar length and limited size.
+
+        What exceeds the positions of the encoder or the decoder is cut, before the end mark.
+        """
+        pieces = [
+            [language.numbers(text, longest) for text in texts]
+            for texts, language, longest in zip((sources, targets or ()), self._languages, self._positions, strict=True)
+        ]
         return list(cut(*pieces, sentences=sentences, dictionary=self.source.dictionary, device=self.device))
+
+    def count_cut(self, sources: Sequence[str], targets: Sequence[str]) -> int:
+        """Return the number of pairs with a side that `batches` cuts."""
+        sides = list(zip(self._languages, self._positions, strict=True))
+        return sum(
+            any(len(text) > most // 2 and len(own.numbers(text)) > most for text, (own, most) in zip(pair, sides))
+            for pair in zip(sources, targets, strict=True)
+        )
+
+    @property
+    def _languages(self) -> tuple[Language, Language]:
+        return self.source, self.target
+
+    @property
+    def _positions(self) -> tuple[int, int]:
+        """The largest number of pieces of a source and of a target, with the end mark."""
+        return self.model.encoder.max_positions(), self.model.decoder.max_positions()
 
     def losses(self, batch: ParallelBatch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
@@ -243,7 +266,7 @@ class TranslationModel(HeadModel[ParallelBatch]):
         output = greedy(
             self.model,
             encoded=join_encoded([encode(self.model.encoder, batch) for batch in batches]),
-            limits=compute_limits(torch.cat([batch.lengths for batch in batches]), settings),
+            limits=compute_limits(torch.cat([batch.lengths for batch in batches]), settings, self.model.decoder),
             marks=self.marks,
             keep_rows=self.gates.by_example,
         )

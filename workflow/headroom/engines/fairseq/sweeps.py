@@ -172,7 +172,7 @@ class Sweep:
             yield _Known(guess, layout, plain if stored <= _ROOM else None)
 
     def _counted(self, batch: ParallelBatch, guess: Tensor) -> Tensor:
-        return verify_guess(guess, compute_limits(batch.lengths, self._settings), self._marks)
+        return verify_guess(guess, compute_limits(batch.lengths, self._settings, self._decoder), self._marks)
 
     def _pass(self, batch: ParallelBatch, layout: Layout, own: Tensor) -> _Plain:
         """Run the plain model over a batch; `own` are the positions of the guess that count, (B, T)."""
@@ -223,7 +223,7 @@ class Sweep:
 
     def _rows(self, batch: ParallelBatch, encoded: Encoded) -> Rows:
         """Return a batch to be decoded from the begin mark on."""
-        limits = compute_limits(batch.lengths, self._settings)
+        limits = compute_limits(batch.lengths, self._settings, self._decoder)
         start = Prefixes(
             torch.full_like(limits, self._marks.end)[:, None],
             torch.full_like(limits, -1),
@@ -248,7 +248,7 @@ class Sweep:
 
         `states` are from `_states`.
         """
-        limits = compute_limits(batch.lengths, self._settings)
+        limits = compute_limits(batch.lengths, self._settings, self._decoder)
         guess = known.layout.guess[:, : known.guess.shape[1]]  # (B, T)
         wrong, places, best = mismatches(
             self.model.model,

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
+from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -43,11 +45,18 @@ from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 from fairseq import checkpoint_utils, metrics, utils  # isort: skip
+from fairseq.data import indexed_dataset  # isort: skip
 from fairseq.data.iterators import EpochBatchIterator, GroupedIterator  # isort: skip
 from fairseq.logging.meters import MetersDict  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
 
 logger = logging.getLogger(__name__)
+
+POSITIONS = 1024
+"""fairseq's default number of positions of an encoder and a decoder."""
+
+MULTIPLE = 8
+"""fairseq's batches have a multiple of this number of pairs; what remains of an epoch is left out."""
 
 _NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
 
@@ -97,6 +106,37 @@ class TranslationTraining(Training[TrainingSettings]):
             raise HeadroomError("--rewound: training ends with the first epoch; increase --epochs")
         if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
             raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
+        for split in ("train", "valid"):
+            self._check_pairs(split)
+
+    def _check_pairs(self, split: str) -> None:
+        """Log how many pairs of a split fairseq leaves out; raise HeadroomError if there is no batch of the others."""
+        pairs, long = len(self._lengths(split)), self.count_long(split)
+        what = f"longer than {self._longest(split)} pieces, the positions of the model or training.max_tokens"
+        if pairs - long < MULTIPLE:
+            too_long = f", of which {long} are {what}" if long else ""
+            raise HeadroomError(
+                f"{self.data}: {pairs} pairs in {split}{too_long}; fairseq makes batches of {MULTIPLE} and more: "
+                "give more text"
+            )
+        if long:
+            logger.warning("%s: %d of %d pairs are left out, %s", split, long, pairs, what)
+        if rest := (pairs - long) % MULTIPLE:
+            logger.warning("%s: %d of %d pairs are left out, the rest of batches of %d", split, rest, pairs, MULTIPLE)
+
+    def _longest(self, split: str) -> int:
+        """Return the most pieces of a side of a pair, with the end mark; batches for validation may be larger."""
+        return min(POSITIONS, self.training.max_tokens) if split == "train" else POSITIONS
+
+    def _lengths(self, split: str) -> ndarray:
+        """Return the number of pieces of the longer side of each pair, with the end mark."""
+        files = (str(self.data / f"{split}.source-target.{side}") for side in ("source", "target"))
+        sides = [indexed_dataset.make_dataset(file, impl="mmap") for file in files]  # sizes end with their data set
+        return numpy.maximum(*(side.sizes for side in sides))
+
+    def count_long(self, split: str) -> int:
+        """Return the number of pairs of `train` or `valid` that fairseq leaves out for their length."""
+        return int((self._lengths(split) > self._longest(split)).sum())
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Return everything that determines the weights.
@@ -115,7 +155,10 @@ class TranslationTraining(Training[TrainingSettings]):
     def signature(self, arm: str) -> str:
         """Return the signature of the table of epochs."""
         share, tokens = self.training.annealed_share, self.training.max_tokens
-        own = {**({"annealed": f"{share:g}"} if share else {}), **in_signature(self)}
+        left_out = {"long": self.count_long("train")}
+        left_out["rest"] = (len(self._lengths("train")) - left_out["long"]) % MULTIPLE
+        out = {f"left_out_{why}": count for why, count in left_out.items() if count}
+        own = {**out, **({"annealed": f"{share:g}"} if share else {}), **in_signature(self)}
         return signature(seed=self.seed, arm=arm, max_tokens=tokens, **own, torch=torch.__version__)
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
@@ -136,6 +179,9 @@ class TranslationTraining(Training[TrainingSettings]):
         work.mkdir(parents=True, exist_ok=True)
         cfg = configuration(self.arguments)
         cfg.distributed_training.distributed_rank = this_process()
+        cfg.dataset.skip_invalid_size_inputs_valid_test = True  # `check` has counted them
+        longest = int(min(POSITIONS, self._lengths("valid").max()))
+        cfg.dataset.max_tokens_valid = max(cfg.dataset.max_tokens_valid, longest)
         start = load_state(self.rewound) if self.rewound else None
         trainer = build_trainer(cfg, self.removed, start and start["model"])
         last = last_whole_epoch(work, self.first, self.early)

@@ -95,6 +95,16 @@ def longest_input(model: PreTrainedModel) -> int:
     return int(getattr(model.config, "max_position_embeddings", POSITIONS))
 
 
+def count_cut(tokenizer: PreTrainedTokenizerBase, longest: int, *sides: Sequence[str] | None) -> int:
+    """Return the number of texts, or of pairs of texts, that a tokenizer would cut to so many pieces."""
+    texts = list(zip(*(side for side in sides if side is not None), strict=True))
+    long = [one for one in texts if sum(len(text.encode()) for text in one) > longest // 2]  # others have less pieces
+    if not long:
+        return 0
+    encoded: Any = tokenizer(*map(list, zip(*long, strict=True)), verbose=False)
+    return sum(len(row) > longest for row in encoded["input_ids"])
+
+
 def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
     """Return the configuration, changed to that of a classifier of these labels."""
     config.id2label = dict(enumerate(labels))

@@ -34,12 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     settings = settings_from(given, "scores", ScoreSettings)
     examples = engine.examples(given.set, settings.examples)
-    about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
+    asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
+    about = signature(**asked)
     rows: list[dict[str, Any]] = []
     for checkpoint in follow_items(given.checkpoints, "scores", "epochs"):
         leading = leading_columns(given, checkpoint)
         model = engine.load(checkpoint)
         batches = engine.batches(model, examples, settings.batch_examples)
+        if cut := engine.count_cut(model, examples):
+            about = signature(**asked, cut=cut)
+            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
         rows += [leading | row | {"signature": about} for row in _rows(score_heads(model, batches))]
         logger.info("scored %s", checkpoint)
     SCORES.write(given.output, rows)

@@ -90,6 +90,10 @@ class ClassificationEngine(Engine["ClassificationModel", LabelledText]):
         """Return the first sentence of each example."""
         return examples.first
 
+    def count_cut(self, model: ClassificationModel, examples: LabelledText) -> int:
+        """Return the number of examples of which a model reads only the beginning."""
+        return model.count_cut(examples)
+
     def batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[LabelledBatch]:
         """Return examples in batches of similar length."""
         return model.batches(examples, examples=size)

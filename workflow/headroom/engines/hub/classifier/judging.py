@@ -176,6 +176,10 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
         self._states = None
         return model.batches(self.text, examples=self._examples_at_once)
 
+    def count_cut(self, model: ClassificationModel) -> int:
+        """Return the number of examples of which a model reads only the beginning."""
+        return model.count_cut(self.text)
+
     def chance(self, metric: str) -> float:
         """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
@@ -200,5 +204,6 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
             metric=metric_signature(metric, classes, len({*self.text.labels})).replace("|", ","),
             set=self.name,
             examples=len(self.text),
+            **({"cut": self.cut} if self.cut else {}),
             resamples=len(self.weights),
         )

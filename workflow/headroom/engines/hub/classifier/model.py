@@ -19,7 +19,7 @@ from headroom.engines.head_model import seed_torch, take_rows
 from headroom.engines.hub.checkpoint import read_removed
 from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.model import HubModel
-from headroom.engines.hub.sites import count_pieces, find_accepted_inputs, find_sites, real_positions
+from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, find_sites, real_positions
 from headroom.engines.hub.verification import Trial
 from headroom.engines.hub.weights import build_classifier, load_weights
 from headroom.engines.maps import Positions
@@ -117,6 +117,10 @@ class ClassificationModel(HubModel[LabelledBatch]):
         order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
         chunks = (order[start : start + examples] for start in range(0, len(order), examples))
         return [self._batch(chunk, rows, labels) for chunk in chunks]
+
+    def count_cut(self, text: LabelledText) -> int:
+        """Return the number of examples that `batches` cuts to what the model reads."""
+        return count_cut(self.tokenizer, self.longest, *text.sides)
 
     def logits(self, batch: LabelledBatch) -> Tensor:
         """Return the logits, (B, classes), in float32 or better."""

@@ -21,7 +21,7 @@ from headroom.data.labelled import LabelledText, read_labelled, read_labelled_re
 from headroom.engines.hub.classifier.records import HeadGradients, Recorder, discard_after, last_whole_epoch
 from headroom.engines.hub.classifier.trainer import ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
 from headroom.engines.hub.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
-from headroom.engines.hub.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, find_sites, writing
+from headroom.engines.hub.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, count_cut, find_sites, writing
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.engines.sites import pick_device
 from headroom.engines.training import Notify, Training, check_precision, in_signature
@@ -59,6 +59,18 @@ class FineTuning(Training[FineTuningSettings]):
         encoder = self.task.encoder
         check_training(self.training, encoder=encoder, seed=self.seed, device=self.device, processes=self.processes)
         load_tokenizer(encoder, self.training.max_length)
+        if self.cut:
+            logger.warning("train: %d examples exceed max_length, %d pieces, and are cut", self.cut, self._longest)
+
+    @cached_property
+    def cut(self) -> int:
+        """The number of training examples that are cut."""
+        tokenizer = load_tokenizer(self.task.encoder, self._longest)
+        return count_cut(tokenizer, self._longest, *self.task.train.sides)
+
+    @property
+    def _longest(self) -> int:
+        return int(self.training.max_length)
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Return everything that determines the weights, including the number of epochs for the learning rate."""
@@ -82,6 +94,7 @@ class FineTuning(Training[FineTuningSettings]):
             learning_rate=self.training.learning_rate,
             batch_size=self.training.batch_size,
             max_length=self.training.max_length,
+            **({"cut": self.cut} if self.cut else {}),
             **in_signature(self),
             torch=torch.__version__,
             transformers=transformers.__version__,

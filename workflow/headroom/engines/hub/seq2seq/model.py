@@ -87,6 +87,10 @@ class Seq2SeqModel(HubModel[PairBatch]):
             found.append(self.teach(batch, [write[place] for place in positions]) if write else batch)
         return found
 
+    def count_cut(self, sources: Sequence[str], targets: Sequence[str]) -> int:
+        """Return the number of pairs with a side that `batches` cuts to what the model reads."""
+        return self.words.count_cut(sources, targets)
+
     def teach(self, batch: PairBatch, rows: Sequence[Sequence[int]]) -> PairBatch:
         """Return a batch with these targets: predicted pieces with an end mark, in the order of the rows."""
         previous, target = collate_targets(rows, self.words.begin, self._padding, self.device)

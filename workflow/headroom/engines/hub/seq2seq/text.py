@@ -109,6 +109,17 @@ class PairText:
             return [row[:-1] if row[-1:] == [code] and code != self.end else row for row in rows]
         return [row[1:] if row[:1] == [code] else row for row in rows]
 
+    def count_cut(self, sources: Sequence[str], targets: Sequence[str]) -> int:
+        """Return the number of pairs with a side of more pieces than `longest`."""
+        long = [pair for pair in zip(sources, targets, strict=True) if len("".join(pair).encode()) > self.longest // 2]
+        if not long:
+            return 0
+        first, second = zip(*long, strict=True)
+        read: Any = self._tokenizer(self._clean([self._prefix + sentence for sentence in first]), verbose=False)
+        write: Any = self._tokenizer(text_target=self._clean(second), verbose=False)
+        rows = zip(read["input_ids"], write["input_ids"], strict=True)
+        return sum(max(map(len, pair)) > self.longest for pair in rows)
+
     def texts(self, rows: Iterable[Sequence[int]]) -> list[str]:
         """Return translations as plain text."""
         return [self._joined(tuple(row)) for row in rows]
