@@ -81,12 +81,15 @@ def test_normalising_keeps_what_matters(one, other, same):
     assert (normalise_text(one) == normalise_text(other)) is same
 
 
-@pytest.mark.parametrize("text", ["", " \t", "\u200b", "\ufeff\u2060", "\u00a0\u3000", "\u00ad", "\x00\x1b", "\u2028"])
+@pytest.mark.parametrize(
+    "text",
+    ["", " \t", "\u200b", "\ufeff\u2060", "\u00a0\u3000", "\u00ad", "\x00\x1b", "\u2028", "\u2800", "\u3164\ufe0f"],
+)
 def test_blank_is_what_nobody_sees(text):
     assert is_blank(text)
     assert not is_blank(f"{text}.")
 
 
 def test_odd_characters_are_found_by_line():
-    lines = ["plain", "caf\u00e9", "a\u2028b", "a\ufeffb", "a\rb", "lost \ufffd"]
-    assert list(find_odd(lines).values()) == [[2, 4], [3], [5]]
+    lines = ["plain", "caf\u00e9", "a\u2028b", "a\ufeffb", "a\rb", "lost \ufffd", 'say \\"x\\"']
+    assert list(find_odd(lines).values()) == [[2, 4], [3], [5], [6]]

@@ -67,6 +67,8 @@ def test_pairs_for_language_models_come_back_from_pandas(tmp_path):
         (['"a ""b"""\tgood', '"c\tgood'], r"line 3: '\"c' has quotes, but not as line 2"),
         (['"a\tb"\tgood'], "line 2: 3 columns; write spaces for tabs and ends of lines inside a field"),
         (['"a', 'b"\tgood'], "line 2: 1 column; write spaces for tabs and ends of lines inside a field"),
+        (["a\tgood\rb\tbad"], "line 2: 3 columns; end lines with a line feed"),
+        (["a\tgood", "\r"], "line 3: empty line; write 2 columns"),
         (["a b good"], "line 2: 1 column; write 2 columns with single tabs between them"),
     ],
 )

@@ -17,6 +17,7 @@ ODD = {
         "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
     ),
     "a byte order mark (U+FEFF), as in files that were joined": re.compile("\ufeff"),
+    "a quotation mark after a backslash, as some programs write it in quotes": re.compile(r'\\"'),
     "U+FFFD, which stands for a character that was lost in a conversion": re.compile("\ufffd"),
 }
 """Characters that are kept but hint at damage, by what they are."""
@@ -38,6 +39,7 @@ class _Replaced(dict[int, str | int]):
 
 
 _INVISIBLE = _Replaced("Z Cc Cf", "")
+_INVISIBLE |= dict.fromkeys(map(ord, "\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f"), "")  # fillers, blanks, selectors
 _BETWEEN_WORDS = _Replaced("Z Cc Cf P", " ")
 
 
@@ -61,7 +63,7 @@ def find_odd(lines: Iterable[str]) -> dict[str, list[int]]:
     """Return the positions (from 0) of lines with characters that hint at damage, by what these are, if any."""
     found: dict[str, list[int]] = {}
     for place, line in enumerate(lines):
-        if line.isascii() and line.isprintable():
+        if line.isascii() and line.isprintable() and "\\" not in line:
             continue
         for what, pattern in ODD.items():
             if pattern.search(line):

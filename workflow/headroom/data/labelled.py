@@ -153,7 +153,7 @@ def check_text(
         if blank := [sentence for sentence in sentences if is_blank(sentence)]:
             what = describe_blank(blank[0]).replace("empty line", "a sentence is empty")
             raise HeadroomError(f"{name}, line {number}: {what}; remove the line or complete it")
-        if not label:
+        if is_blank(label):
             raise HeadroomError(f"{name}, line {number}: the label is empty; remove the line or complete it")
         if labels is not None and label not in labels:
             raise HeadroomError(

@@ -32,10 +32,12 @@ def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_li
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, first_line):
         if len(row) != columns:
-            found = "empty line" if row == [""] else f"{len(row)} column{'s' if len(row) > 1 else ''}"
+            found = "empty line" if not "".join(row).strip() else f"{len(row)} column{'s' if len(row) > 1 else ''}"
             advice = f"write {columns} columns with single tabs between them"
             if any(field.startswith('"') and field.count('"') % 2 for field in row):
                 advice = "write spaces for tabs and ends of lines inside a field, also if it is in quotes"
+            if "\r" in "\t".join(row).strip("\r"):
+                advice = "end lines with a line feed: carriage returns alone do not"
             raise HeadroomError(f"{name}, line {number}: {found}; {advice}")
     return rows
 
