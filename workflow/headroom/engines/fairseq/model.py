@@ -185,8 +185,9 @@ class TranslationModel(HeadModel[ParallelBatch]):
         return self.batches(sentences, sentences=size)
 
     def spans(self, sentences: Sequence[str]) -> list[Spans]:
-        """Return for each sentence of the source language the places of its pieces."""
-        return [piece_spans(self.source.pieces.encode(text), text) for text in sentences]
+        """Return for each sentence of the source language the places of its pieces, as far as `batches` keeps them."""
+        longest = self._positions[0] - 1  # and the end mark
+        return [piece_spans(self.source.pieces.encode(text), text)[:longest] for text in sentences]
 
     def frequencies(self, text: Path) -> Tensor | None:
         """Return the frequency of each source piece in a text, (V,); None without text."""
