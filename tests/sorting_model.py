@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 import transformers
-from headroom.engines.hub.checkpoint import Descriptor, save_model
+from headroom.engines.hub.checkpoint import save_model
+from headroom.engines.hub.sites import find_sites
+from headroom.engines.sites import AttentionSite
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -56,9 +58,14 @@ def pieces_of_strings() -> torch.Tensor:
     return letter_tokenizer()(STRINGS, return_tensors="pt")["input_ids"]
 
 
-def write_language_model(directory: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Path:
+def write_language_model(
+    directory: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    sites: list[AttentionSite] | None = None,
+) -> Path:
     """Write a model as a checkpoint of a run."""
-    save_model(directory, model=model, tokenizer=tokenizer, descriptor=Descriptor(""), card=[])
+    save_model(directory, model=model, sites=sites or find_sites(model), tokenizer=tokenizer, card=[])
     return directory
 
 

@@ -116,7 +116,7 @@ GATES, GATES_MODEL = (
     )
     for name, stop, run, way in (
         ("while gates learn", "call headroom.methods.continued_training:_step@3", TRANSLATOR, "hard-concrete.E"),
-        ("a pruned model half written", "write */new/.headroom.json.*", CLASSIFIER, "exact.all"),
+        ("a pruned model half written", "write */new/.README.md.*", CLASSIFIER, "exact.all"),
     )
 )
 TABLE = _moment(

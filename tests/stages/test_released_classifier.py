@@ -66,5 +66,5 @@ def test_what_was_released_may_be_sliced_already(corpus, tmp_path):
     model = ClassificationModel.load(write_encoder(tmp_path / "mine"), "cpu")
     model.remove(frozenset(model.sites[0].head_names()[:2]))
     model.save(tmp_path / "sliced")
-    assert json.loads((tmp_path / "sliced/headroom.json").read_text()) == {"removed": "E1:1 E1:2"}
+    assert json.loads((tmp_path / "sliced/config.json").read_text())["headroom"]["removed"] == "E1:1 E1:2"
     assert len(adopted(corpus, tmp_path / "sliced", tmp_path).live_sites[0].kept) == 2

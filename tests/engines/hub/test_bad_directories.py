@@ -121,8 +121,8 @@ def more_pieces(place):
     toy_tokenizer("roberta", words=[f"word{number}" for number in range(90)], longest=64).save_pretrained(place)
 
 
-def written(**changes):
-    return holding("headroom.json", json.dumps({"removed": "", **changes}))
+def removing(heads):
+    return configured(headroom={"type": "llama", "removed": heads})
 
 
 DAMAGES = {
@@ -170,22 +170,15 @@ DAMAGES = {
     "no tokenizer": ("decoder", without("tokenizer.json"), "mine: no tokenizer; add one of tokenizer.json"),
     "tokenizer damaged": ("decoder", holding("tokenizer.json", '{"model": '), "mine: cannot read the tokenizer"),
     "tokenizer of another model": ("decoder", more_pieces, "the tokenizer has .* the model's own"),
-    "descriptor damaged": ("sliced", holding("headroom.json", "{"), "headroom.json: damaged"),
-    "descriptor of a type unknown": ("sliced", written(dtype="int3"), "headroom.json: damaged"),
-    "descriptor without a head": ("sliced", written(removed="D7:1"), "headroom.json: head D7:1: does not exist"),
-    "descriptor with no name of a head": ("sliced", written(removed="first"), "headroom.json: head 'first': malformed"),
-    "descriptor of another model": (
-        "sliced",
-        written(removed="D2:1 D2:2"),
-        "differs from config.json and headroom.json",
-    ),
-    "descriptor lost": ("sliced", without("headroom.json"), "has another shape"),
-    "descriptor with a tie to nothing": (
-        "sliced",
-        written(removed="D1:1 D1:2", tied={"lm_head.weight": "x"}),
-        "lm_head",
-    ),
-    "sliced weights cut off": ("sliced", cut(-100), "model.safetensors: truncated"),
+    "removed heads no mapping": ("sliced", configured(headroom=[]), "config.json: damaged"),
+    "removed heads lost": ("sliced", configured(headroom=None), "config.json: damaged"),
+    "removed heads of an unknown family": ("sliced", configured(headroom={"type": "x"}), "config.json: damaged"),
+    "weights of a type unknown": ("sliced", configured(dtype="int3"), "config.json: damaged"),
+    "removed a head that is none": ("sliced", removing("D7:1"), "head D7:1: does not exist"),
+    "removed no name of a head": ("sliced", removing("first"), "head 'first': malformed"),
+    "removed other heads": ("sliced", removing("D2:1 D2:2"), "has another shape"),
+    "called whole": ("sliced", configured(model_type="llama"), "has another shape"),
+    "sliced weights cut off": ("sliced", cut(-100), "mine: transformers cannot load the model .*copy it again"),
     "an encoder of no decoder": ("translator", configured(decoder_layers=3), "are missing"),
 }
 """By what is broken: a model, the damage, and the message."""

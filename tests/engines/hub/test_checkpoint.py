@@ -13,7 +13,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from safetensors.torch import load_file, save_file
 from toy_encoder import toy_tokenizer
 
-FILES = ["README.md", "config.json", "headroom.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ class TestSaving:
         model.save(tmp_path / "saved")
         model.remove(parse_profile("E1:2", model.sites))
         model.save(tmp_path / "saved")
-        assert json.loads((tmp_path / "saved" / "headroom.json").read_text()) == {"removed": "E1:2"}
+        assert ClassificationModel.load(tmp_path / "saved", "cpu").removed == "E1:2"
         assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
     def test_anything_else_is_left_alone(self, load, tmp_path):
@@ -178,12 +178,13 @@ DAMAGES = {
         lambda state: {name: state[name] for name in state if ".layer.1." not in name}
     ),
     "model.safetensors: 16 tensors are not in config.json, e.g. .*layer.1": configured(num_hidden_layers=1),
-    r"differs from config.json and headroom.json, .* has the shape \[32, 16\] instead of \[64, 16\]": configured(
-        intermediate_size=64
-    ),
+    r"differs from config.json, .* has the shape \[32, 16\] instead of \[64, 16\]": configured(intermediate_size=64),
     r"query.weight has the shape \[12, 16\] instead of \[16, 16\]": sliced_without_saying,
-    "head E7:1: does not exist; the model's sites are E1 E2": holding("headroom.json", '{"removed": "E7:1"}'),
-    "headroom.json: damaged; write e.g. .*removed": holding("headroom.json", "[]"),
+    "head E7:1: does not exist; the model's sites are E1 E2": configured(
+        model_type="headroom-sliced", headroom={"type": "bert", "removed": "E7:1"}
+    ),
+    "config.json: damaged, .*'mystery'": configured(model_type="headroom-sliced", headroom={"type": "mystery"}),
+    "config.json: damaged, its key headroom is no mapping": configured(headroom=[]),
     "classifier: no tokenizer; add one of tokenizer.json": without("tokenizer.json"),
     "classifier: cannot read the tokenizer": holding("tokenizer.json", "{}"),
     "the tokenizer has 109 pieces and the model's embedding 72 rows; give the model's own": larger_tokenizer,

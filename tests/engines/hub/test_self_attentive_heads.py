@@ -101,7 +101,7 @@ class TestRemoval:
         removed = parse_profile(profile, masked.sites)
         sliced.remove(removed)
         sliced.save(tmp_path / "sliced")
-        assert json.loads((tmp_path / "sliced" / "headroom.json").read_text()) == {"removed": profile}
+        assert json.loads((tmp_path / "sliced" / "config.json").read_text())["headroom"]["removed"] == profile
         reloaded = ClassificationModel.load(tmp_path / "sliced", "cpu")
         (batch,) = masked.batches(pairs, examples=12)
         with masked.gates.masked(removed):

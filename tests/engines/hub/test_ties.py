@@ -65,7 +65,7 @@ def test_a_tied_translator_stays_one_matrix(family, tmp_path):
         output, embedding = matrices(one)
         assert output is embedding
     assert len([*again.model.parameters()]) == len([*model.model.parameters()])
-    assert {*load_file(tmp_path / "saved/model.safetensors")} == {*list_tensors(model.model)[0]}
+    assert {*load_file(tmp_path / "saved/model.safetensors")} == {*list_tensors(model.model)}
     (batch,) = model.batches(SOURCES, TARGETS, sentences=4)
     assert torch.equal(again.logits(batch), model.logits(batch))
 
@@ -74,7 +74,6 @@ def test_a_tied_translator_stays_one_matrix(family, tmp_path):
 def test_a_decoder_is_tied_as_its_weights_are(tied, tmp_path):
     """Of a GPT-2, whose configuration says that it is tied."""
     write_language_model(tmp_path / "first", build_small("gpt2"), letter_tokenizer(ascii_lowercase))
-    (tmp_path / "first/headroom.json").unlink()  # as released
     if not tied:
         output, _ = give_matrix(tmp_path / "first", "transformer.wte.weight")
     model = CausalModel.load(tmp_path / "first", "cpu")

@@ -54,8 +54,7 @@ class HeadModel(ABC, Generic[Given]):
     @property
     def removed(self) -> str:
         """The profile of the sliced heads."""
-        kept = {head for live in self.live_sites for head in live.kept_heads()}
-        return format_profile({head for site in self.sites for head in site.head_names()} - kept)
+        return format_profile(head for live in self.live_sites for head in live.removed_heads())
 
     def units(self, unit: str = "head", scope: str = "all") -> list[Unit]:
         """Return the heads in scope by what is removed at once, in table order.

@@ -13,14 +13,6 @@ from headroom.engines.gates import Replacements, require_replacements
 from headroom.engines.sites import AttentionSite, blocks, site_names
 
 
-class NoHeads(nn.Module):
-    """A site without heads whose output projection is outside the module: z has no columns."""
-
-    def forward(self, hidden_states: Tensor, *_: object, **__: object) -> tuple[Tensor, None]:
-        """Return an empty z (B, T, 0), also for a single query, and no attention weights."""
-        return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
-
-
 def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
     """Slice heads out of a live model, in place.
 
@@ -73,11 +65,19 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
             columns *= torch.tensor(scale).to(weight)[:, None]
 
 
+def add_bias(live: AttentionSite) -> None:
+    """Give a site's output projection, which has no bias, one of zeros."""
+    weight = live.output_weight
+    live.output.bias = nn.Parameter(weight.new_zeros(len(weight)), requires_grad=False)
+    live.bias_added = True
+
+
 def _add_to_bias(live: AttentionSite, term: Tensor) -> None:
     """Add a term (D,) to the bias of a site's output projection, which gets one if it has none."""
     if not isinstance(live.output.bias, Tensor):
-        live.output.bias = nn.Parameter(live.output_weight.new_zeros(len(term)), requires_grad=False)
-    live.output.bias += term.to(live.output_weight)
+        add_bias(live)
+    bias = live.output.get_parameter("bias")
+    bias.add_(term.to(bias))
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:
@@ -115,12 +115,9 @@ def _regroup(used: list[int]) -> tuple[list[int], tuple[int, ...]]:
 
 
 def _empty(live: AttentionSite) -> None:
-    """Replace the attention module; an output projection outside it is kept, without columns."""
-    if live.output_place.startswith(f"{live.attribute}."):
-        setattr(live.parent, live.attribute, live.empty(live))
-    else:
-        setattr(live.parent, live.attribute, NoHeads())
-        _select(live.output, torch.arange(0))
+    """Replace the attention module; the output projection is kept, without columns."""
+    _select(live.output, torch.arange(0))
+    setattr(live.parent, live.attribute, live.empty(live))
     live.kept = ()
 
 

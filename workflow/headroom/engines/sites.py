@@ -15,17 +15,24 @@ torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; train
 
 
 class EmptyAttention(nn.Module):
-    """A site without heads, which returns the bias of its output projection."""
+    """A site without heads, whose output projection has no columns and returns its bias.
+
+    The projection keeps its name; if it is outside of the attention module, z is returned, without columns.
+    """
 
     def __init__(self, live: "AttentionSite") -> None:
         super().__init__()
-        weight, bias = live.output_weight, live.output.bias  # (D, K * d), (D,) or None
-        constant = bias if isinstance(bias, Tensor) else weight.new_zeros(len(weight))
-        self.bias = nn.Parameter(constant.detach().clone())
+        self.output_place = ""
+        if live.output_place.startswith(f"{live.attribute}."):
+            self.output_place = live.output_place.removeprefix(f"{live.attribute}.")
+            self.add_module(self.output_place, live.output)
 
     def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor | None, ...]:
-        """Return the bias at every position of `query` (..., D), and no attention weights."""
-        return self.bias.expand(query.shape), None
+        """Return the bias at every position of `query` (..., D), or an empty z, and no attention weights."""
+        if not self.output_place:
+            return query.new_empty(*query.shape[:-1], 0), None
+        bias = self.get_submodule(self.output_place).bias
+        return (bias.expand(query.shape) if isinstance(bias, Tensor) else torch.zeros_like(query)), None
 
 
 class Layout(Enum):
@@ -58,6 +65,7 @@ class AttentionSite:
         group_sizes: Attributes of the attention module with the number of heads that share keys and values.
         group_counts: Attributes of the attention module with the number of heads of keys and values.
         kept: The remaining heads, counted from 1 and in order.
+        bias_added: Whether the output projection was given a bias that the model's family lacks.
         empty: Makes the module of the site without heads.
         adapt: Adapts the attention module to its remaining heads, after each removal.
     """
@@ -78,6 +86,7 @@ class AttentionSite:
     group_sizes: tuple[str, ...] = ()
     group_counts: tuple[str, ...] = ()
     kept: tuple[int, ...]
+    bias_added: bool = False
     empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
     adapt: Callable[["AttentionSite"], None] | None = None
 
@@ -182,6 +191,10 @@ class AttentionSite:
     def kept_heads(self) -> list[Head]:
         """Return the remaining heads, by their original names."""
         return [Head(self.site.kind, self.site.layer, index) for index in self.kept]
+
+    def removed_heads(self) -> list[Head]:
+        """Return the other heads."""
+        return [head for head in self.site.head_names() if head.head not in self.kept]
 
 
 def _rows_first(projection: nn.Module) -> Tensor:

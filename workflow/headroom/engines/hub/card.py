@@ -1,35 +1,45 @@
 """The model card beside a model that was written here: what it is, how it is checked, and how it is loaded."""
 
-from headroom.engines.hub.checkpoint import Descriptor
+from collections.abc import Sequence
+
+from transformers import PreTrainedModel
+
+from headroom.engines.hub.checkpoint import TAG
+from headroom.engines.hub.sliced import find_builder, plain_name
+from headroom.engines.sites import AttentionSite
 
 
-def write_card(name: str, said: Descriptor, *, heads: int, kept_whole: str) -> list[str]:
+def write_card(model: PreTrainedModel, sites: Sequence[AttentionSite], *, kept_whole: str) -> list[str]:
     """Return the lines of a model card.
 
     Args:
-        name: The name of the model's class.
-        said: Its descriptor.
-        heads: The number of heads of the whole model.
+        model: The model.
+        sites: Its sites.
         kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
     """
-    gone = len(said.removed.split())
-    if gone:
-        what = f"without {gone} of its {heads} attention heads: {said.removed}"
-        plain = "Plain transformers cannot load it: layers have different numbers of heads."
-    else:
-        what = f"with all of its {heads} attention heads"
-        plain = "Plain transformers loads it, too."
+    gone = [str(head) for live in sites for head in live.removed_heads()]
+    heads = sum(live.site.heads for live in sites)
+    what = f"without {len(gone)} of its {heads} attention heads" if gone else f"with all of its {heads} attention heads"
     same = "a model without heads computes what one with masked heads does, logits and generation with its cache"
     checked = f"its heads can only be masked: {kept_whole}" if kept_whole else same
+    own = bool(gone) or not type(model).__module__.startswith("transformers.")
+    task, _ = find_builder(model.config, type(model).__name__)
     return [
-        f"# {name} {what}",
+        "---",
+        "library_name: transformers",
+        TAG,
+        "---",
         "",
-        f"Weights: {said.dtype}. headroom checks at every load that every head can be masked; {checked}.",
+        f"# {plain_name(model)} {what}{': ' if gone else ''}{' '.join(gone)}",
+        "",
+        f"Weights: {str(model.dtype).removeprefix('torch.')}. "
+        f"headroom checks at every load that every head can be masked; {checked}.",
         "",
         "```python",
-        "import headroom",
-        'model = headroom.load("directory of this file").model',
+        f"import transformers{', headroom.sliced' if own else ''}",
+        f'model = transformers.{task}.from_pretrained("directory of this file")',
         "```",
         "",
-        plain,
+        f"transformers {'refuses its type without headroom' if own else 'loads it without headroom, too'}. "
+        '`headroom.load("directory of this file")` checks it, and returns it with its gates.',
     ]

@@ -1,8 +1,7 @@
 """Directories in the Hub's format: read without executing code, and written atomically.
 
-A directory holds `config.json`, weights and a tokenizer. One that was written here also has a descriptor,
-`headroom.json`, of the removed heads and of tensors that are one: {"removed": "E1:3 E2:1", "tied": {}}. Its model
-card is `README.md`.
+A directory holds `config.json`, weights and a tokenizer. In one that was written here the configuration also says
+which heads were removed (`sliced`), and `README.md` is a model card.
 """
 
 import glob
@@ -10,11 +9,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
@@ -27,35 +24,17 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.core.heads import Head, Site, parse_profile
-from headroom.engines.hub import self_attentive  # noqa: F401 (makes the model known to transformers)
+from headroom.engines.hub.families import KEY
 from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
+from headroom.engines.hub.sliced import TASKS, configure
 from headroom.engines.hub.weight_files import TOKENIZERS, has_any
+from headroom.engines.sites import AttentionSite
 from headroom.settings.models import Dtype
 
-DESCRIPTOR, CARD = "headroom.json", "README.md"
+CARD, TAG = "README.md", "tags: [headroom]"
+"""The model card, and the line in it that says that its directory was written here."""
+
 GENERATION = "generation_config.json"
-TASKS = {
-    "AutoModelForSequenceClassification": "sequence classifier",
-    "AutoModelForSeq2SeqLM": "encoder-decoder",
-    "AutoModelForCausalLM": "language model",
-}
-"""The classes of transformers that build a model from a configuration, and what they build."""
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """What is said of a model beside its configuration and weights.
-
-    Attributes:
-        removed: The profile of its removed heads.
-        tied: By the names of tensors that are not in the file, those whose values they have.
-        dtype: The type of its weights.
-    """
-
-    removed: str
-    tied: Mapping[str, str] = field(default_factory=dict)
-    dtype: Dtype = "float32"
 
 
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
@@ -94,88 +73,70 @@ def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
         tokenizer._tokenizer = Tokenizer.from_str(json.dumps(made))
 
 
-def read_descriptor(directory: Path | str) -> Descriptor | None:
-    """Return what is said of a model that was written here; None of another one.
+def read_dtype(directory: Path | str) -> Dtype | None:
+    """Return the type of the weights of a model that was written here; None of another one.
 
     Raises:
-        HeadroomError: If the descriptor is damaged.
+        HeadroomError: If its configuration is damaged.
     """
-    path = Path(directory) / DESCRIPTOR
-    if not path.exists():
+    path = Path(directory) / CONFIGURATION
+    if not path.is_file():
         return None
     try:
-        return TypeAdapter(Descriptor).validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise HeadroomError(f'{path}: damaged; write e.g. {{"removed": "E1:3 E2:1"}}') from error
+        read = json.loads(path.read_bytes())
+        return TypeAdapter(Dtype).validate_python(read["dtype"]) if KEY in read else None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HeadroomError(f"{path}: damaged; copy it again") from error
 
 
-def read_removed(directory: Path | str, sites: Sequence[Site]) -> frozenset[Head]:
-    """Return the heads that a directory's model lacks; raise HeadroomError if it never had one of them."""
-    written = read_descriptor(directory)
-    try:
-        return parse_profile(written.removed if written else "", sites)
-    except HeadroomError as error:
-        raise HeadroomError(f"{Path(directory) / DESCRIPTOR}: {error}") from error
-
-
-def list_tensors(model: PreTrainedModel) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors of a model by name, and by the names of those that are another one its name."""
-    first: dict[tuple[int, tuple[int, ...]], str] = {}
-    state, tied = dict[str, Tensor](), dict[str, str]()
+def list_tensors(model: PreTrainedModel) -> dict[str, Tensor]:
+    """Return the tensors of a model by name, each once."""
+    seen = set[tuple[int, tuple[int, ...]]]()
+    state = dict[str, Tensor]()
     for name, tensor in model.state_dict().items():
-        own = first.setdefault((tensor.data_ptr() if tensor.numel() else id(tensor), tuple(tensor.shape)), name)
-        if own == name:
+        own = (tensor.data_ptr() if tensor.numel() else id(tensor), tuple(tensor.shape))
+        if own not in seen:
+            seen.add(own)
             state[name] = tensor.detach()
-        else:
-            tied[name] = own
-    return state, tied
+    return state
 
 
 def save_model(
     directory: Path | str,
     *,
     model: PreTrainedModel,
+    sites: Sequence[AttentionSite],
     tokenizer: PreTrainedTokenizerBase,
-    descriptor: Descriptor,
     card: list[str],
 ) -> None:
-    """Write a model, its tokenizer, a descriptor and a card; equal models give equal bytes. See `atomic_directory`.
+    """Write a model with the heads of its sites, its tokenizer and a card. See `atomic_directory`.
 
-    A model for generation also has settings of it. Ties in the descriptor are those of the model.
+    Equal models give equal bytes. A model for generation also has settings of it.
     """
-    state, tied = list_tensors(model)
     with atomic_directory(directory) as temporary:
-        model.config.architectures = model.config.architectures or [type(model).__name__]  # a GGUF file has none
-        model.config.save_pretrained(temporary)
+        configure(model, sites).save_pretrained(temporary)
         if model.can_generate():
             model.generation_config.save_pretrained(temporary)
         plain(tokenizer).save_pretrained(temporary)
-        whole = {name: tensor.cpu().contiguous() for name, tensor in state.items()}
+        whole = {name: tensor.cpu().contiguous() for name, tensor in list_tensors(model).items()}
         save_file(whole, temporary / WEIGHTS, metadata={"format": "pt"})
         shutil.copymode(temporary / CONFIGURATION, temporary / WEIGHTS)  # otherwise readable by its owner only
-        said = asdict(replace(descriptor, tied=tied), dict_factory=_keep_said)
-        write_lines(temporary / DESCRIPTOR, [json.dumps(said)])
         write_lines(temporary / CARD, card)
-
-
-def _keep_said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a descriptor that are not empty or usual; always the removed heads."""
-    return {name: value for name, value in pairs if name == "removed" or value not in ({}, Descriptor.dtype)}
 
 
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling directory that replaces `path` when the block ends without an error.
 
-    It replaces an empty directory and one written by `save_model`, also if only its descriptor is left, which is no
-    output of a workflow; for others, and if it cannot be written, HeadroomError is raised. Temporary directories of
-    killed processes are removed.
+    It replaces an empty directory and one written by `save_model`, also if only its card is left, which is no output of
+    a workflow; for others, and if it cannot be written, HeadroomError is raised. Temporary directories of killed
+    processes are removed.
     """
     path = Path(path)
     temporary = None
     try:
         with writing(path):
-            if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
+            if path.exists() and not (path.is_dir() and (_is_own(path) or not any(path.iterdir()))):
                 raise HeadroomError(f"{path}: exists and was not written by this project; choose another directory")
             path.parent.mkdir(parents=True, exist_ok=True)
             for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
@@ -193,6 +154,11 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _is_own(directory: Path) -> bool:
+    card = directory / CARD
+    return card.is_file() and TAG in card.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def read_configuration(
@@ -216,6 +182,8 @@ def read_configuration(
         raise HeadroomError(
             f"{path}: damaged, or of a type unknown to transformers ({first_line(error)}); copy it again"
         ) from error
+    if not isinstance(getattr(found, KEY, {}), dict):
+        raise HeadroomError(f"{path}: damaged, its key {KEY} is no mapping; copy it again")
     if task and type(found) not in getattr(transformers, task)._model_mapping:
         raise HeadroomError(
             f"{path}: transformers has no {TASKS[task]} of type '{found.model_type}'; give another model"

@@ -18,23 +18,27 @@ from headroom.engines.sites import AttentionSite, EmptyAttention
 BIAS = "relative_attention_bias"
 """The table of a T5 attention module with a bias for each distance and head, (distances, H)."""
 
+KEY = "headroom"
+"""The attribute of the configuration of a model that was written here."""
 
-class CachedEmptyAttention(nn.Module):
+
+class CachedEmptyAttention(EmptyAttention):
     """A site without heads, which lengthens the cache: a model takes the length of its cache from the first layer."""
 
     def __init__(self, live: AttentionSite) -> None:
-        super().__init__()
-        self.constant = EmptyAttention(live)
+        super().__init__(live)
         names = ("layer_idx", "layer_id")  # GPT-Neo has the latter
         own = [getattr(live.attention, name) for name in names if hasattr(live.attention, name)]
         self.layer: Any = own[0] if own else None
 
-    def forward(self, hidden_states: Tensor, *inputs: object, **options: object) -> tuple[Tensor | None, ...]:
-        """Return the bias at every position of the states (B, T, D), and no attention weights."""
+    def forward(  # type: ignore[override]  # transformers passes the states by this name
+        self, hidden_states: Tensor, *inputs: object, **options: Any
+    ) -> tuple[Tensor | None, ...]:
+        """Return the output at every position of the states (B, T, D), and no attention weights."""
         if self.layer is not None:
             for cache in (given for given in (*inputs, *options.values()) if isinstance(given, Cache)):
                 self._lengthen(cache, hidden_states, options.get("key_value_states"))
-        return self.constant(hidden_states)
+        return super().forward(hidden_states)
 
     def _lengthen(self, cache: Cache, states: Tensor, source: object) -> None:
         """Add a feature of zeros for each new position to the keys and values of the layer, (B, 1, T, 1)."""
@@ -56,11 +60,13 @@ class EmptyBiasedAttention(CachedEmptyAttention):
     def __init__(self, live: AttentionSite) -> None:
         super().__init__(live)
         self.positions = live.attention
-        for projection in (live.queries, live.keys, live.values, live.output_place.rpartition(".")[2]):
+        for projection in (live.queries, live.keys, live.values, self.output_place):
             if projection:
                 delattr(self.positions, projection)
 
-    def forward(self, hidden_states: Tensor, *inputs: object, **options: Any) -> tuple[Tensor | None, ...]:
+    def forward(  # type: ignore[override]
+        self, hidden_states: Tensor, *inputs: object, **options: Any
+    ) -> tuple[Tensor | None, ...]:
         """Return the bias of the output at every position (B, T, D), the bias of positions, and no weights."""
         whole = _find_position_bias(self.positions, hidden_states, options)
         return (super().forward(hidden_states, *inputs, **options)[0], whole, None)
@@ -161,4 +167,5 @@ _PLAIN = Family(name="", types=())
 
 def find_family(config: PreTrainedConfig) -> Family:
     """Return the family of a model by its configuration; one without anything special for most models."""
-    return next((one for one in FAMILIES if config.model_type in one.types), _PLAIN)
+    known = getattr(config, KEY, {}).get("type", config.model_type)
+    return next((one for one in FAMILIES if known in one.types), _PLAIN)

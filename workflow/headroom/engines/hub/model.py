@@ -1,16 +1,14 @@
 """What all models of transformers have in common: their directory, tokenizer, sites and gates, and a check at load."""
 
-import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
 import torch
-import transformers
 from torch import Tensor, nn
 from transformers import EncoderDecoderCache, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -20,20 +18,13 @@ from headroom.engines.batch import Given
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch
 from headroom.engines.hub.card import write_card
-from headroom.engines.hub.checkpoint import (
-    Descriptor,
-    list_tensors,
-    read_descriptor,
-    read_removed,
-    read_tokenizer,
-    save_model,
-)
-from headroom.engines.hub.sites import attention_maps, check_tokenizer, find_sites, longest_input
+from headroom.engines.hub.checkpoint import read_dtype, read_tokenizer, save_model
+from headroom.engines.hub.sites import attention_maps, check_tokenizer, longest_input
+from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
-from headroom.engines.hub.weights import assign_tensors, build_model, load_tensors, load_whole
+from headroom.engines.hub.weights import build_model, load_whole
 from headroom.engines.maps import MapObserver, Spans
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import AttentionSite, pick_device, site_names
+from headroom.engines.sites import AttentionSite, pick_device
 from headroom.settings.models import Dtype
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
@@ -78,8 +69,7 @@ class HubModel(HeadModel[Given]):
         """Load a model, whole or sliced, in eval mode.
 
         Args:
-            directory: A directory in the Hub's format: `config.json`, weights and a tokenizer, and `headroom.json` if
-                it was written by `save`.
+            directory: A directory in the Hub's format: `config.json`, weights and a tokenizer.
             device: `auto`, `cpu` or `cuda`.
             attention: `sdpa` or `eager`; a model without `sdpa` uses `eager`.
             fresh: A seed of untrained weights, instead of the directory's; None for the directory's.
@@ -92,12 +82,13 @@ class HubModel(HeadModel[Given]):
                 the model as they should.
         """
         place = pick_device(device)
-        written = read_descriptor(directory)
-        kind = dtype or (written.dtype if written else "float32")
-        model, sites = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
+        written = read_dtype(directory)
+        kind = dtype or written or "float32"
+        model = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
         tokenizer = read_tokenizer(directory, file=file)
         check_tokenizer(tokenizer, model, directory)
         model.eval().requires_grad_(False).to(place)
+        sites = list_sites(model)
         loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
         if any(live.kept for live in sites):
             loaded.check(maps=attention == "eager", reload=written is None)
@@ -106,37 +97,19 @@ class HubModel(HeadModel[Given]):
     @classmethod
     def read_model(
         cls, directory: Path | str, attention: str, *, fresh: int | None, dtype: str, file: str | None
-    ) -> tuple[PreTrainedModel, list[AttentionSite]]:
-        """Return the model of a directory, whole or sliced, and its sites; arguments and errors as those of `load`."""
-        written = read_descriptor(directory)
-        if fresh is None and written is None:
-            model = load_whole(directory, cls.task, attention, dtype=dtype, file=file)
-            return model, find_sites(model)
+    ) -> PreTrainedModel:
+        """Return the model of a directory, whole or sliced; arguments and errors as those of `load`."""
+        if fresh is None:
+            return load_whole(directory, cls.task, attention, dtype=dtype, file=file)
         with seed_torch(fresh):
-            model = build_model(directory, cls.task, attention, dtype=dtype)
-        sites = find_sites(model)
-        remove_heads(sites, read_removed(directory, site_names(sites)))
-        if fresh is None and written is not None:
-            load_tensors(model, directory, written.tied)
-        return model, sites
+            return build_model(directory, cls.task, attention, dtype=dtype)
 
     def check(self, *, maps: bool = False, reload: bool = True) -> None:
-        """Check gates, removal, with `reload` also of a model loaded again, and with `maps` attention weights."""
+        """Check gates, removal, with `reload` also of a model built again, and with `maps` attention weights."""
         trial = self.trial()
-        self.kept_whole = check_interventions(self.model, trial, self._reload if reload else None)
+        self.kept_whole = check_interventions(self.model, trial, reload=reload)
         if maps:
             check_maps(self.model, trial)
-
-    def _reload(self, sliced: PreTrainedModel, removed: frozenset[Head]) -> PreTrainedModel:
-        """Return another model with the tensors of a sliced one, as `load` makes it of what `save` writes."""
-        config = copy.deepcopy(self.model.config)
-        again: PreTrainedModel = getattr(transformers, self.task).from_config(config, dtype=sliced.dtype)
-        remove_heads(find_sites(again), removed)
-        if sliced.can_generate():
-            again.generation_config = sliced.generation_config
-        state, tied = list_tensors(sliced)
-        assign_tensors(again, state, tied, type(sliced).__name__)
-        return again.eval().to(self.device)
 
     @abstractmethod
     def trial(self) -> Trial:
@@ -152,11 +125,9 @@ class HubModel(HeadModel[Given]):
         super().remove(removed)
 
     def save(self, path: Path | str) -> None:
-        """Write the model as a directory, with a descriptor of the removed heads, for `load`, and a model card."""
-        said = Descriptor(removed=self.removed, dtype=cast(Dtype, str(self.model.dtype).removeprefix("torch.")))
-        heads = sum(site.heads for site in self.sites)
-        card = write_card(type(self.model).__name__, said, heads=heads, kept_whole=self.kept_whole)
-        save_model(path, model=self.model, tokenizer=self.tokenizer, descriptor=said, card=card)
+        """Write the model as a directory, with a model card, for `load` and for transformers."""
+        card = write_card(self.model, self.live_sites, kept_whole=self.kept_whole)
+        save_model(path, model=self.model, sites=self.live_sites, tokenizer=self.tokenizer, card=card)
 
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
         """Return all weights."""

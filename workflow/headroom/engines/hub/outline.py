@@ -20,10 +20,10 @@ from headroom.engines.hub.sites import (
     CONFIGURATION,
     check_tokenizer,
     count_pieces,
-    find_sites,
     first_line,
     longest_input,
 )
+from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.sources import locate
 from headroom.engines.hub.weights import find_weights
 from headroom.settings.models import HubModelSettings
@@ -112,7 +112,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
     check_tokenizer(tokenizer, model, place)
     if task == "translation":
         set_languages(tokenizer, **settings.model_dump(include={"source_code", "target_code", "prefix"}))
-    sites = find_sites(model)
+    sites = list_sites(model)
     if others := {live.site.kind for live in sites} - {*_KINDS[task]}:
         raise HeadroomError(f"{place}: {type(model).__name__} has a decoder ({', '.join(others)}); give an encoder")
     labels: Any = config.id2label if task == "classification" else {}

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
-from transformers.utils import logging
 
 
 class SelfAttentiveConfig(PreTrainedConfig):
@@ -161,7 +160,3 @@ def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
 
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
-
-# transformers' warnings on loading are disabled: their causes are errors here
-logging.set_verbosity_error()
-logging.disable_progress_bar()

@@ -6,7 +6,7 @@ sliced model is compared with the masked one, never with itself: a model that re
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from headroom.core.heads import Head, Site
 from headroom.engines.gates import Gates
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.sites import attention_maps, find_sites, first_line
+from headroom.engines.hub.weights import rebuild
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 
@@ -47,18 +48,14 @@ class Trial:
     prompt: Mapping[str, Tensor] | None = None
 
 
-Reload = Callable[[PreTrainedModel, frozenset[Head]], PreTrainedModel]
-"""From a sliced model and its removed heads to another model with its tensors, as if loaded from its directory."""
-
-
 @torch.no_grad()
-def check_interventions(model: PreTrainedModel, trial: Trial, reload: Reload | None = None) -> str:
+def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = True) -> str:
     """Check the effect of gates and removal on a model in eval mode, which has a head and is not modified.
 
     Args:
         model: The model.
         trial: A batch.
-        reload: Loads a sliced model again; None to leave that out.
+        reload: Whether sliced models are also compared as transformers builds them again.
 
     Returns:
         Why heads can be masked but not removed; "" if they can be removed.
@@ -120,7 +117,7 @@ def _removals(model: PreTrainedModel) -> Iterator[frozenset[Head]]:
 def _compare_sliced(
     model: PreTrainedModel,
     trial: Trial,
-    reload: Reload | None,
+    reload: bool,
     removed: frozenset[Head],
     plain: list[Tensor],
     masked: list[Tensor],
@@ -128,10 +125,11 @@ def _compare_sliced(
     """Return how a sliced model differs from the masked one, also when it is loaded again; "" if it does not."""
     sliced = _twin(model)
     try:
-        remove_heads(find_sites(sliced), removed)
+        sites = find_sites(sliced)
+        remove_heads(sites, removed)
         outcomes = {"sliced": _run(sliced, trial)}
         if reload:
-            outcomes["reloaded"] = _run(reload(sliced, removed), trial)
+            outcomes["reloaded"] = _run(rebuild(sliced, sites), trial)
     except HeadroomError:
         raise
     except Exception as error:  # any error of code written for a fixed number of heads

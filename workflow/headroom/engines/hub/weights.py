@@ -1,7 +1,7 @@
 """Models of transformers, built from a configuration or loaded, and their weights, verified tensor by tensor."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -15,12 +15,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging
 
 from headroom.core.errors import HeadroomError
-from headroom.engines.hub.checkpoint import DESCRIPTOR, GENERATION, TASKS, read_configuration
+from headroom.engines.hub.checkpoint import GENERATION, list_tensors, read_configuration
 from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line
+from headroom.engines.hub.sliced import TASKS, configure, find_builder
 from headroom.engines.hub.weight_files import WEIGHTS as WEIGHT_FILES
 from headroom.engines.hub.weight_files import check_weights
+from headroom.engines.sites import AttentionSite
 
 _WRAPPERS = re.compile(r"(module|_orig_mod)\.")
 """Prefixes that torch adds to the names of tensors of compiled and of distributed models."""
@@ -199,43 +202,21 @@ def _backend(configuration: PreTrainedConfig, task: str, attention: str) -> str:
     return attention if architecture._supports_sdpa else "eager"
 
 
-def load_tensors(model: PreTrainedModel, directory: Path | str, tied: Mapping[str, str]) -> None:
-    """Load the weights that `save_model` wrote: every tensor from the file, tied ones as one parameter.
-
-    Raises:
-        HeadroomError: If the file is missing or damaged, or its tensors are not those of the model.
-    """
-    assign_tensors(model, _read_weights(Path(directory) / WEIGHTS), tied, str(Path(directory) / WEIGHTS))
-
-
-def assign_tensors(model: PreTrainedModel, state: Mapping[str, Tensor], tied: Mapping[str, str], place: str) -> None:
-    """Give a model these tensors by name; `place` is where they come from, for messages.
-
-    What a model ties by its configuration is untied first: only `tied` says what is one parameter. An output projection
-    has a bias of the file that its family lacks.
-    """
-    shared: dict[str, nn.Parameter] = {}
-    names = list(model.state_dict())
-    extra = [name for name in state if name not in names]
-    biases = [name for name in extra if name.endswith(".bias") and name.replace(".bias", ".weight") in names]
-    if len(biases) < len(extra):
-        other = next(name for name in extra if name not in biases)
-        raise HeadroomError(f"{place}: {other} is not in {CONFIGURATION}; copy the model again")
-    for name in (*names, *biases):
-        source = tied.get(name, name)
-        if source not in state:
-            raise HeadroomError(f"{place}: {name} is missing; copy the model again")
-        holder = model.get_submodule(name.rpartition(".")[0])
-        own, tensor = getattr(holder, name.rpartition(".")[2]), state[source]
-        if isinstance(own, Tensor) and own.shape != tensor.shape:
-            raise HeadroomError(
-                f"{place}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
-                f"{list(tensor.shape)} instead of {list(own.shape)}; copy the model again"
-            )
-        value: Tensor = tensor if own is None else tensor.to(own.dtype)
-        if own is None or isinstance(own, nn.Parameter):
-            value = shared.setdefault(source, nn.Parameter(value, requires_grad=False))
-        setattr(holder, name.rpartition(".")[2], value)
+def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTrainedModel:
+    """Return another model with the tensors of a sliced one, as transformers loads it from a directory."""
+    config = configure(model, sites)
+    _, own = find_builder(config, *(config.architectures or []))
+    again: Any = own.from_pretrained(
+        None,
+        config=config,
+        state_dict=list_tensors(model),
+        dtype=model.dtype,
+        attn_implementation=model.config._attn_implementation,
+    )
+    if model.can_generate():
+        again.generation_config = model.generation_config
+    moved: PreTrainedModel = again.to(model.device)
+    return moved
 
 
 def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
@@ -265,8 +246,7 @@ def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
         if state[name].shape != tensor.shape:
             shapes = f"{list(state[name].shape)} instead of {list(tensor.shape)}"
             raise HeadroomError(
-                f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape {shapes}; "
-                "copy the model again"
+                f"{path}: differs from {CONFIGURATION}, {name} has the shape {shapes}; copy the model again"
             )
     model.load_state_dict({name: state[name] for name in wanted})
 
@@ -289,3 +269,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 def _modern(name: str) -> str:
     """Return a tensor's name, with the layer normalisation names of the first BERT checkpoints replaced."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+
+
+# transformers' warnings on loading are disabled: their causes are errors here
+logging.set_verbosity_error()
+logging.disable_progress_bar()

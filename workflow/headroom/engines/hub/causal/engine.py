@@ -88,11 +88,10 @@ class CausalEngine(Engine["CausalModel", Windows]):
     def examples(self, name: str, limit: int | None = None) -> Windows:
         """Read a set's windows."""
         if self._tokenizer is None:
-            from headroom.engines.hub.checkpoint import read_descriptor, read_tokenizer
+            from headroom.engines.hub.checkpoint import read_dtype, read_tokenizer
 
             self._tokenizer = read_tokenizer(self._tokenizer_of)
-            written = read_descriptor(self._tokenizer_of)
-            self._dtype = written.dtype if written else "float32"
+            self._dtype = read_dtype(self._tokenizer_of) or "float32"
         documents = read_documents(self.corpus / f"{name}.jsonl")
         settings = self.windows.model_dump(include={"length", "stride", "per_set"})
         return cut_documents(self._tokenizer, documents, **settings, limit=limit)

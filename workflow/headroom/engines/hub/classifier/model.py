@@ -16,15 +16,13 @@ from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.batch import Batch
 from headroom.engines.head_model import seed_torch, take_rows
-from headroom.engines.hub.checkpoint import read_removed
 from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.model import HubModel
-from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, find_sites, real_positions
+from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, real_positions
 from headroom.engines.hub.verification import Trial
 from headroom.engines.hub.weights import build_classifier, load_weights
 from headroom.engines.maps import Positions
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import AttentionSite, site_names
+from headroom.engines.sites import AttentionSite
 
 
 @dataclass(frozen=True)
@@ -80,17 +78,15 @@ class ClassificationModel(HubModel[LabelledBatch]):
         fresh: int | None,
         dtype: str,
         file: str | None,
-    ) -> tuple[PreTrainedModel, list[AttentionSite]]:
-        """Return a classifier, whole or sliced, whose file has all of its tensors and no others, and its sites."""
+    ) -> PreTrainedModel:
+        """Return a classifier, whole or sliced, whose file has all of its tensors and no others."""
         if file:
             raise HeadroomError(f"{Path(directory) / file}: GGUF files have no classifiers; give safetensors")
         with seed_torch(fresh):
             model = build_classifier(directory, attention, dtype)
-        sites = find_sites(model)
-        remove_heads(sites, read_removed(directory, site_names(sites)))
         if fresh is None:
             load_weights(model, directory)
-        return model, sites
+        return model
 
     def trial(self) -> Trial:
         """Return two short texts of different lengths."""
