@@ -50,7 +50,8 @@ def study(
         filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
     described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)
-    return StudyTables(paths, described={"translation": described, "sst2": TaskDescription(kind="classification")})
+    classifier = TaskDescription(kind="classification", library="transformers")
+    return StudyTables(paths, described={"translation": described, "sst2": classifier})
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:

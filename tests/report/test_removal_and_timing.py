@@ -39,6 +39,18 @@ def test_parameters_of_a_head_and_of_attention_stand_beside_the_papers(tmp_path:
     ]
 
 
+def test_models_of_transformers_come_with_the_lines_that_load_them(tmp_path: Path) -> None:
+    """Not those of fairseq; and every class has its tasks."""
+    rows = checks(identical_outputs=1, parameters_full=10_000, parameters_sliced=9_500)
+    loads = 'transformers.AutoModelForSequenceClassification.from_pretrained("sliced/...")'
+    assert loads not in removal.section(study(tmp_path / "fairseq", removal=rows)).folds[0].text
+    both = rows + [{**row, "run": CLASSIFIER} for row in rows]
+    assert (
+        f"<code>model = {loads}</code> loads SST-2"
+        in removal.section(study(tmp_path / "both", removal=both)).folds[0].text
+    )
+
+
 def test_the_gain_with_half_removed_stands_beside_the_papers(tmp_path: Path) -> None:
     rows = [timed(size, "sliced", gain) for size, gain in ((4, 1.1), (2, 1.0))]
     rows += [timed(4, "masked", 0.9), timed(4, "sliced", 2.0, share=0.75), timed(4, "full", 1.0, share=0.0)]

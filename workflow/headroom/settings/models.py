@@ -229,6 +229,13 @@ class ReleasedModel(MosesSettings):
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 
+BUILDERS = {
+    "classification": "AutoModelForSequenceClassification",
+    "translation": "AutoModelForSeq2SeqLM",
+    "language": "AutoModelForCausalLM",
+}
+"""By kind of task, the class of transformers that builds a model for it."""
+
 
 class HubModelSettings(Settings):
     """A model of the library transformers in the Hub's directory format; used without training."""

@@ -42,6 +42,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
     known = {"main": str(main)} if main else {}
     return TaskDescription(
         kind=section.get("task", ""),
+        library=library_of(section, section.get("task", "")) if section else "",
         arms=_arms_of(section),
         ground=_ground(section),
         own_trees=all(generated.values()),

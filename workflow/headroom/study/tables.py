@@ -99,6 +99,7 @@ class TaskDescription:
     ground: Ground | Literal[""] = ""  # what its results stand on; "" if that is not known
     own_trees: bool = False  # whether the trees are those of its own text
     kind: TaskKind | Literal[""] = ""  # what the model is asked; "" if that is not known
+    library: str = ""  # what runs its models; "" if that is not known
     groups: bool = False  # whether all heads that share keys and values are removed at once
     is_series: bool = False  # whether a released model comes with earlier checkpoints of its training
     window: int | None = None  # pieces of a window of a language model; None of other tasks

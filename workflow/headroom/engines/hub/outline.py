@@ -26,14 +26,7 @@ from headroom.engines.hub.sites import (
 from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.sources import locate
 from headroom.engines.hub.weights import find_weights
-from headroom.settings.models import HubModelSettings
-
-CLASSES = {
-    "classification": "AutoModelForSequenceClassification",
-    "translation": "AutoModelForSeq2SeqLM",
-    "language": "AutoModelForCausalLM",
-}
-"""By kind of task, the class of transformers that builds a model for it."""
+from headroom.settings.models import BUILDERS, HubModelSettings
 
 _KINDS = {"classification": "E", "translation": "EAD", "language": "D"}
 """By kind of task, the kinds of sites of its models."""
@@ -134,7 +127,9 @@ def read_outline(settings: HubModelSettings) -> Outline:
 
 def find_task(config: PreTrainedConfig, path: Path) -> str:
     """Return the kind of task of a model, by the class that its configuration names."""
-    built = {task: getattr(transformers, name)._model_mapping.get(type(config), None) for task, name in CLASSES.items()}
+    built = {
+        task: getattr(transformers, name)._model_mapping.get(type(config), None) for task, name in BUILDERS.items()
+    }
     named: Sequence[str] = config.architectures or []
     found = [task for task, own in built.items() if own is not None and own.__name__ in named]
     if not named and path.name != CONFIGURATION:  # a GGUF file names no class
@@ -150,7 +145,7 @@ def find_task(config: PreTrainedConfig, path: Path) -> str:
 def _build_without_weights(config: PreTrainedConfig, task: str, place: Path) -> PreTrainedModel:
     try:
         with torch.device("meta"):
-            model: Any = getattr(transformers, CLASSES[task]).from_config(config)
+            model: Any = getattr(transformers, BUILDERS[task]).from_config(config)
     except Exception as error:  # configurations are validated in many places
         raise HeadroomError(f"{place}: cannot build the model ({first_line(error)}); correct its files") from error
     return model

@@ -1,15 +1,19 @@
 """Real removal: what heads take of the parameters, and the checks that sliced models compute what masked ones do."""
 
+from collections.abc import Iterable
+
 import pandas
 from markupsafe import Markup
 
-from headroom.core.formatting import plural
+from headroom.core.formatting import listing, plural
 from headroom.experiments.removal.claims import parameter_shares
 from headroom.figures import palette, panels
+from headroom.figures.names import task_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import Parts, Views, build_panels, published, section_of
+from headroom.settings.models import BUILDERS
 from headroom.study.frames import tabulate_checks
 from headroom.study.selection import main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of
@@ -28,11 +32,21 @@ def section(study: StudyTables, views: Views) -> Parts:
     columns = ["task", "run", "heads_removed", "identical_outputs", "examples", "largest_logit_difference"]
     columns += ["parameters_full", "parameters_sliced", "saved"]
     table = Table("removal", sliced, columns)
-    folds = [Fold("sliced against masked models", tables=(table,), text=words("removal", "method"))]
+    said = words("removal", "method", builders=_builders(sliced["task"], study))
+    folds = [Fold("sliced against masked models", tables=(table,), text=said)]
     if len(sites):
         columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
         folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
     return Parts(_figure(sliced, sites, study), folds)
+
+
+def _builders(tasks: Iterable[str], study: StudyTables) -> dict[str, str]:
+    """Return by class of transformers that loads sliced models the tasks whose models it loads."""
+    found: dict[str, list[str]] = {}
+    for task in dict.fromkeys(tasks):
+        if study.description(task).library == "transformers":
+            found.setdefault(BUILDERS[study.kind_of(task)], []).append(task_name(task))
+    return {builder: listing(names) for builder, names in found.items()}
 
 
 def _sites(view: StudyTables) -> pandas.DataFrame:
