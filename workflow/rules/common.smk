@@ -52,7 +52,14 @@ try:
     from headroom.report.rules import RULES as DECISIONS
     from headroom.report.rules import list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
-    from headroom.missing import missing_files, missing_mirror, missing_parts, wrong_criteria, wrong_libraries
+    from headroom.missing import (
+        missing_files,
+        missing_mirror,
+        missing_packages,
+        missing_parts,
+        wrong_criteria,
+        wrong_libraries,
+    )
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
@@ -83,6 +90,13 @@ if mistakes := [
     raise WorkflowError("\n".join(mistakes))
 for remark in missing_mirror(study):
     logger.warning(remark)
+
+
+onstart:
+    reading = any(job.rule.name.startswith(("encoder", "released")) for job in workflow.dag.needrun_jobs())
+    if lacking := missing_packages(study) if reading and not own_environments else []:
+        raise WorkflowError("\n".join(lacking))
+
 
 PREFIXED = workflow.modifier.path_modifier.replace_prefix("results") != "results"
 RESULTS = plan.results

