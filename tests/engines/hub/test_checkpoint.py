@@ -101,6 +101,13 @@ class TestLoading:
         (batch,) = model.batches(pairs, examples=12)
         assert torch.equal(model.logits(batch), load().logits(batch))
 
+    def test_weights_may_be_pickled(self, directory, load, pairs):
+        torch.save(load_file(directory / "model.safetensors"), directory / "pytorch_model.bin")
+        (directory / "model.safetensors").unlink()
+        model = ClassificationModel.load(directory, "cpu")
+        (batch,) = model.batches(pairs, examples=12)
+        assert torch.equal(model.logits(batch), load().logits(batch))
+
     def test_what_is_left_of_pretraining_is_passed_over(self, directory):
         extra = {"bert.embeddings.position_ids": torch.arange(40)[None], "cls.predictions.bias": torch.zeros(9)}
         reweigh(directory, lambda state: {**state, **extra})
@@ -131,10 +138,6 @@ def holding(name, text):
 def truncated(directory):
     path = directory / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-
-
-def pickled(directory):
-    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
 
 
 def larger_tokenizer(directory):
@@ -168,20 +171,19 @@ DAMAGES = {
     "config.json: not a single-label classifier .*multi_label_classification": configured(
         problem_type="multi_label_classification"
     ),
-    "config.json: cannot build the model .*multiple": configured(num_attention_heads=3),
-    "classifier: no model.safetensors; save pickled or split weights": pickled,
-    "model.safetensors: truncated, or not in safetensors' format": truncated,
-    "model.safetensors: no classification head .classifier.bias is missing.; fine-tune": reweighed(
+    "classifier: transformers cannot load the model .*multiple": configured(num_attention_heads=3),
+    "classifier: transformers cannot load the model .*file not fully covered.; copy it again": truncated,
+    "2 tensors .* are missing, e.g. classifier.bias; .*give one that was trained for this task": reweighed(
         lambda state: {name: state[name] for name in state if not name.startswith("classifier")}
     ),
-    "model.safetensors: 16 tensors .* are missing, e.g. bert.encoder.layer.1": reweighed(
+    "classifier: 16 tensors .* are missing, e.g. bert.encoder.layer.1": reweighed(
         lambda state: {name: state[name] for name in state if ".layer.1." not in name}
     ),
-    "model.safetensors: 16 tensors are not in config.json, e.g. .*layer.1": configured(num_hidden_layers=1),
-    r"differs from config.json, .* has the shape \[32, 16\] instead of \[64, 16\]": configured(intermediate_size=64),
-    r"query.weight has the shape \[12, 16\] instead of \[16, 16\]": sliced_without_saying,
+    "classifier: has more layers than config.json, e.g. .*layer.1": configured(num_hidden_layers=1),
+    "intermediate.dense.bias has another shape than in config.json": configured(intermediate_size=64),
+    "output.dense.weight has another shape than in config.json": sliced_without_saying,
     "head E7:1: does not exist; the model's sites are E1 E2": configured(
-        model_type="headroom-sliced", headroom={"type": "bert", "removed": "E7:1"}
+        model_type="headroom-sliced", architectures=None, headroom={"type": "bert", "removed": "E7:1"}
     ),
     "config.json: damaged, .*'mystery'": configured(model_type="headroom-sliced", headroom={"type": "mystery"}),
     "config.json: damaged, its key headroom is no mapping": configured(headroom=[]),
@@ -189,7 +191,9 @@ DAMAGES = {
     "classifier: cannot read the tokenizer": holding("tokenizer.json", "{}"),
     "the tokenizer has 109 pieces and the model's embedding 72 rows; give the model's own": larger_tokenizer,
     "padding is piece 1 of the tokenizer and 0 of the model; give the model's own": other_tokenizer,
-    "its logits are not finite": reweighed(lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)}),
+    "classifier.bias has values that are not finite": reweighed(
+        lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)}
+    ),
 }
 """By error message, faults of a directory."""
 

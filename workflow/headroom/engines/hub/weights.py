@@ -11,7 +11,6 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 
 import torch
 import transformers
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -28,18 +27,9 @@ from headroom.engines.sites import AttentionSite
 _WRAPPERS = re.compile(r"(module|_orig_mod)\.")
 """Prefixes that torch adds to the names of tensors of compiled and of distributed models."""
 
-_UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_head|qa_outputs)\..*")
-"""Tensors of pretraining, which classifiers do not use but the Hub's checkpoints often contain."""
 
-
-def build_classifier(directory: Path | str, attention: str, dtype: str = "float32") -> PreTrainedModel:
-    """Return the classifier that a directory's `config.json` describes, with weights not yet loaded.
-
-    `attention` is `sdpa` or `eager`; a model without `sdpa` uses `eager`.
-
-    Raises:
-        HeadroomError: If there is no such file, or it does not describe a classifier of transformers.
-    """
+def check_classifier(directory: Path | str) -> None:
+    """Raise HeadroomError if a directory's `config.json` is missing, or describes no classifier of transformers."""
     configuration = read_configuration(Path(directory))
     path = Path(directory) / CONFIGURATION
     named = configuration.architectures or []
@@ -50,7 +40,6 @@ def build_classifier(directory: Path | str, attention: str, dtype: str = "float3
             f"{path}: not a single-label classifier (num_labels {configuration.num_labels}, "
             f"problem_type {configuration.problem_type}); fine-tune one with at least two labels"
         )
-    return build_model(directory, "AutoModelForSequenceClassification", attention, dtype=dtype)
 
 
 def build_model(directory: Path | str, task: str, attention: str, *, dtype: str = "float32") -> PreTrainedModel:
@@ -219,56 +208,10 @@ def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTraine
     return moved
 
 
-def load_weights(model: PreTrainedModel, directory: Path | str) -> None:
-    """Load a directory's weights into a model: all tensors, each of matching shape.
-
-    Raises:
-        HeadroomError: If the file is missing or damaged, has no classification head, or its tensors differ from
-            those of the model.
-    """
-    path = Path(directory) / WEIGHTS
-    state = {_modern(name): tensor for name, tensor in _read_weights(path).items()}
-    wanted = model.state_dict()
-    missing = [name for name in wanted if name not in state]
-    extra = [name for name in state if name not in wanted and not _UNUSED.fullmatch(name)]
-    encoder = f"{model.base_model_prefix}."
-    if missing and all(not name.startswith(encoder) or name.removeprefix(encoder) in state for name in missing):
-        raise HeadroomError(f"{path}: no classification head ({missing[-1]} is missing); fine-tune the encoder first")
-    if missing:
-        raise HeadroomError(
-            f"{path}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; copy the model again"
-        )
-    if extra:
-        raise HeadroomError(
-            f"{path}: {len(extra)} tensors are not in {CONFIGURATION}, e.g. {extra[0]}; copy the model again"
-        )
-    for name, tensor in wanted.items():
-        if state[name].shape != tensor.shape:
-            shapes = f"{list(state[name].shape)} instead of {list(tensor.shape)}"
-            raise HeadroomError(
-                f"{path}: differs from {CONFIGURATION}, {name} has the shape {shapes}; copy the model again"
-            )
-    model.load_state_dict({name: state[name] for name in wanted})
-
-
 def _read_pickle(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a pickle; those before torch 1.6 are no archives, and cannot be mapped into memory."""
     read: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=is_zipfile(path), map_location="cpu")
     return read
-
-
-def _read_weights(path: Path) -> dict[str, Tensor]:
-    if not path.is_file():
-        raise HeadroomError(f"{path.parent}: no {path.name}; save pickled or split weights as one safetensors file")
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"{path}: truncated, or not in safetensors' format; copy it again") from error
-
-
-def _modern(name: str) -> str:
-    """Return a tensor's name, with the layer normalisation names of the first BERT checkpoints replaced."""
-    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 
 
 # transformers' warnings on loading are disabled: their causes are errors here

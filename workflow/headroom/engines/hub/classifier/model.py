@@ -15,12 +15,12 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.batch import Batch
-from headroom.engines.head_model import seed_torch, take_rows
+from headroom.engines.head_model import take_rows
 from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.model import HubModel
 from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, real_positions
 from headroom.engines.hub.verification import Trial
-from headroom.engines.hub.weights import build_classifier, load_weights
+from headroom.engines.hub.weights import check_classifier
 from headroom.engines.maps import Positions
 from headroom.engines.sites import AttentionSite
 
@@ -79,14 +79,11 @@ class ClassificationModel(HubModel[LabelledBatch]):
         dtype: str,
         file: str | None,
     ) -> PreTrainedModel:
-        """Return a classifier, whole or sliced, whose file has all of its tensors and no others."""
+        """Return a classifier of one label, whole or sliced; arguments and errors as those of `load`."""
         if file:
             raise HeadroomError(f"{Path(directory) / file}: GGUF files have no classifiers; give safetensors")
-        with seed_torch(fresh):
-            model = build_classifier(directory, attention, dtype)
-        if fresh is None:
-            load_weights(model, directory)
-        return model
+        check_classifier(directory)
+        return super().read_model(directory, attention, fresh=fresh, dtype=dtype, file=file)
 
     def trial(self) -> Trial:
         """Return two short texts of different lengths."""
