@@ -157,8 +157,10 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
 
 
 def _is_own(directory: Path) -> bool:
+    """Return whether a directory was written here, also by a version that wrote `headroom.json`."""
     card = directory / CARD
-    return card.is_file() and TAG in card.read_text(encoding="utf-8", errors="replace").splitlines()
+    tagged = card.is_file() and TAG in card.read_text(encoding="utf-8", errors="replace").splitlines()
+    return tagged or (directory / "headroom.json").is_file()
 
 
 def read_configuration(
