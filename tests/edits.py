@@ -90,22 +90,21 @@ FILES = (
 HOW = ("mirror", "shards", "epochs_per_job")
 """Keys that change no result, and are not in the report; any other key reruns the rule `configuration`."""
 
-SWEEPS = "pruning_translation pruning_classification pruning_epochs"
-ALONE = "ablation keep_one pruning_epochs evaluation gates gates_controls"
+SWEEPS = "pruning pruning_epochs"
+ALONE = f"ablation keep_one {SWEEPS} evaluation gates gates_controls"
 """The rules that decode or label, of both kinds of tasks."""
-TRANSLATING = f"{ALONE} pruning_translation from_scratch removal_translation"
-REPLACED = "ablation_replaced keep_one_replaced pruning_replaced"
-RESAMPLING = f"{ALONE} {SWEEPS} {REPLACED} bakeoff_curves bakeoff_retraining"
-LABELLING = f"{ALONE} pruning_classification {REPLACED} bakeoff_curves bakeoff_retraining removal_classification"
+TRANSLATING = f"{ALONE} from_scratch removal_translation"
+RESAMPLING = f"{ALONE} pruning_compared bakeoff_retraining"
+LABELLING = f"{RESAMPLING} removal_classification"
 OBSERVING = "attention_maps attention_stats diversity scores timing"
 PRUNED = "attention_stats_pruned_translation"
 TRANSLATORS = f"{TRANSLATING} {OBSERVING} {PRUNED} phenomena"
 """The rules that load a translation model."""
-CLASSIFIERS = f"{LABELLING} {OBSERVING} bakeoff_scores"
-SMALL = f"ablation keep_one pruning_epochs evaluation {OBSERVING}"
+CLASSIFIERS = f"{LABELLING} {OBSERVING} scores_compared"
+SMALL = f"ablation keep_one {SWEEPS} evaluation {OBSERVING}"
 """The rules that load a model without gates and trees."""
 TRAINING = "training_translation training_from_scratch update_cost"
-CRITERIA = f"scores {SWEEPS} pruning_replaced rankings bakeoff_scores bakeoff_curves bakeoff claims report"
+CRITERIA = f"scores {SWEEPS} rankings scores_compared pruning_compared bakeoff claims report"
 TABLES = "arms attention_maps bakeoff claims rankings report roles"
 
 VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
@@ -113,8 +112,8 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"mirror": "elsewhere"}, ""),
         (
             {"shards": 2},
-            f"""ablation keep_one {SWEEPS} {REPLACED} ablation_shard ablation_replaced_shard keep_one_shard
-            keep_one_replaced_shard pruning_shard pruning_epochs_shard pruning_replaced_shard""",
+            f"""ablation keep_one {SWEEPS} pruning_compared ablation_shard keep_one_shard pruning_shard
+            pruning_epochs_shard pruning_compared_shard""",
         ),
         (
             {"epochs_per_job": 1},
@@ -123,7 +122,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         (
             {"seeds": [1, 2]},
             """training_translation training_classification scores evaluation pruning_epochs rankings diversity
-            attention_stats roles phenomena bakeoff_scores bakeoff_curves bakeoff_retraining bakeoff arms claims
+            attention_stats roles phenomena scores_compared pruning_compared bakeoff_retraining bakeoff arms claims
             report""",
         ),
         ({"sampling.resamples": 101}, f"{RESAMPLING} from_scratch attention_stats {PRUNED} phenomena"),
@@ -139,19 +138,16 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"translation.arms.dropping.rate": 0.4}, "training_translation update_cost"),
         ({"translation.decoding.length_offset": 11}, TRANSLATING),
         ({"translation.evaluation.beam": 6}, "evaluation"),
-        ({"translation.scores.examples": 19}, "scores pruning_translation"),
+        ({"translation.scores.examples": 19}, "scores pruning"),
         ({"translation.ablation.examples": 9}, "ablation"),
         ({"translation.keep_one.examples": 9}, "keep_one"),
-        (
-            {"translation.intervention.replacement": ["zero", "mean"]},
-            f"{REPLACED} claims report",
-        ),
+        ({"translation.intervention.replacement": ["zero", "mean"]}, "ablation keep_one pruning claims report"),
         ({"translation.relevance.examples": 3}, "attention_stats"),
-        ({"translation.pruning.step": 0.25}, "pruning_translation pruning_epochs"),
-        ({"translation.pruning.random_draws": 9}, "pruning_translation"),
+        ({"translation.pruning.step": 0.25}, SWEEPS),
+        ({"translation.pruning.random_draws": 9}, "pruning"),
         (
             {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
-            "pruning_translation pruning_epochs gates_controls removal_translation timing rankings arms",
+            f"{SWEEPS} gates_controls removal_translation timing rankings arms",
         ),
         ({"translation.removal.share": 0.25}, "removal_translation"),
         ({"translation.timing.repeats": 40}, "timing"),
@@ -172,8 +168,8 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"classification.pairs.arms.dropping.rate": 0.4}, "training_classification"),
         ({"classification.pairs.labelling.examples_at_once": 8}, LABELLING),
         ({"classification.pairs.gates.learning_rate": 0.01}, "gates gates_controls"),
-        ({"classification.pairs.bakeoff.examples": 19}, "bakeoff_scores bakeoff_curves"),
-        ({"classification.pairs.bakeoff.step": 0.25}, "bakeoff_curves"),
+        ({"classification.pairs.bakeoff.examples": 19}, "scores_compared pruning_compared"),
+        ({"classification.pairs.bakeoff.step": 0.25}, "pruning_compared"),
         ({"classification.pairs.bakeoff.retraining.updates": 4}, "bakeoff_retraining"),
     ],
     "files": [
@@ -192,7 +188,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"tasks.novels.pairs.path": "text/test.tsv"}, "text_language"),
         (
             {"tasks.novels.windows.length": 64},
-            f"{SMALL} pruning_language removal_language minimal_pairs",
+            f"{SMALL} removal_language minimal_pairs",
         ),
         ({"tasks.hub.released.prefix": "say: "}, "released_translation"),
     ],
@@ -224,16 +220,16 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "engines/fairseq/arms.py": TRAINING,
         "engines/hub/classifier/arms.py": "training_classification",
         "engines/repulsion/particles.py": f"{TRAINING} training_classification diversity",
-        "methods/repair.py": f"""ablation keep_one {SWEEPS} {REPLACED} removal_translation removal_classification
-            bakeoff_curves""",
+        "methods/repair.py": f"""ablation keep_one {SWEEPS} removal_translation removal_classification
+            pruning_compared""",
         "methods/learned_gates.py": "gates gates_controls from_scratch bakeoff_retraining",
         "methods/syntax.py": f"attention_stats {PRUNED} attention_maps",
         "methods/propagation.py": "attention_stats",
         "methods/criteria/__init__.py": CRITERIA,
         "methods/criteria/shapley.py": CRITERIA,
         "methods/masked_losses.py": CRITERIA,
-        "experiments/scores/stage.py": "scores",
-        "experiments/pruning/stage.py": f"{SWEEPS} pruning_replaced",
+        "experiments/scores/stage.py": "scores scores_compared",
+        "experiments/pruning/stage.py": f"{SWEEPS} pruning_compared",
         "experiments/pruning/experiment.py": "",
         "experiments/pruning/claims.py": "claims report",
         "claims/papers/michel.yaml": "claims report",
@@ -256,13 +252,13 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "../../release/model.pt": "released_translation_2",
         "../../classifier/config.json": "released_classification",
         "data/providers/sacrebleu.py": "text_translation",
-        "engines/fairseq/released.py": f"{SMALL} pruning_translation removal_translation released_translation_2",
-        "engines/hub/classifier/released.py": f"""{SMALL} pruning_classification removal_classification
+        "engines/fairseq/released.py": f"{SMALL} removal_translation released_translation_2",
+        "engines/hub/classifier/released.py": f"""{SMALL} removal_classification
             released_classification""",
         "../../decoder/model.safetensors": "released_language",
         "../../text/train.source": "text_language",
-        "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language minimal_pairs",
-        "data/documents.py": f"""{SMALL} pruning_language removal_language released_language text_language
+        "engines/hub/causal/windows.py": f"{SMALL} removal_language released_language minimal_pairs",
+        "data/documents.py": f"""{SMALL} removal_language released_language text_language
             text_classification minimal_pairs""",
     },
 }

@@ -10,16 +10,6 @@ import numpy
 from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 
-RESAMPLED = (
-    "pruning",
-    "pruning_replaced",
-    "pruning_epochs",
-    "pruned_models",
-    "bakeoff_curves",
-    "bakeoff_retraining",
-)
-"""The tables with resamples."""
-
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
 
 OF_ONE_CURVE = (
@@ -29,10 +19,10 @@ OF_ONE_CURVE = (
 
 
 def write_rows(table: Table, path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    """Write rows that have some of a table's columns, the others empty; return the path."""
-    filled = [dict.fromkeys(table.names, "") | row for row in rows]
+    """Write rows that have some of a table's columns, the others empty or their default; return the path."""
+    filled = [{column.name: column.default or "" for column in table.columns} | row for row in rows]
     table.write(path, filled)
-    if table.path.partition("/")[0] in RESAMPLED:
+    if table.resampled:
         resampled(filled).write(resamples_beside(path))
     return path
 

@@ -32,7 +32,7 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
 
     criteria = ["gradient-example", "column-norm"]
     jobs = project.plan(translation__pruning__criteria=criteria)
-    assert jobs["pruning_translation"] == 1
+    assert jobs["pruning"] == 1
     assert jobs["scores"] == 8
 
     place = ["--vocabulary", toy.data, "--corpus", toy.corpus, "--device", "cpu"]
@@ -45,7 +45,7 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
         *("--criteria", *criteria, "--main", "column-norm", "--output", curves),
     )
 
-    rows = SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw'")
+    rows = SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw' and half == 'all'")
     weights = torch.load(toy.checkpoints[-1], weights_only=True)["model"]
     columns = weights["decoder.layers.1.encoder_attn.out_proj.weight"][:, 4:8]  # of the second of 4 heads, 16 wide
     a2 = rows.query("kind == 'A' and layer == 2")

@@ -47,7 +47,7 @@ def study(
     for name, rows in given.items():
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu", "chance": 0.0}
         table = REGISTRY.by_name[name]
-        filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
+        filled = [{name: cell for name, cell in (usual | row).items() if name in table.names} for row in rows]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
     described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)
     classifier = TaskDescription(kind="classification", library="transformers")

@@ -61,11 +61,11 @@ def curves(
 def test_verdicts(claim, changed, apart, verdict, tmp_path: Path):
     costs = [{"criterion": name, "forward": passes, "backward": passes} for name, passes in PASSES.items()]
     rows = curves({**CRITERIA, **changed}, half=0.5, apart=apart)
-    expect(claim, verdict, tmp_path, bakeoff_curves=rows, bakeoff_costs=costs)
+    expect(claim, verdict, tmp_path, pruning_compared=rows, scores_costs=costs)
 
 
 def test_numbers_are_differences_of_areas(tmp_path: Path):
-    found = expect("B1", HOLDS, tmp_path, bakeoff_curves=curves(CRITERIA))
+    found = expect("B1", HOLDS, tmp_path, pruning_compared=curves(CRITERIA))
     # the area under (0, 1), (1/2, k), (1, 0) is 1/4 + k/2
     assert "loss-ablation: +21 [20, 21] % against random orders; area 0.66" in found.ours  # 0.41 / 2, 0.25 + 0.81 / 2
     assert "against random orders" in found.ours
@@ -76,28 +76,28 @@ def test_the_criterion_is_chosen_on_other_runs(tmp_path: Path):
     for row in rows:  # by chance the norm is best in the first run, and bad in the second
         if row["order"] == "output-norm" and row["heads_removed"] == 4:
             row["value"] = 50.0 * (0.95 if row["run"].endswith("1") else 0.2)
-    first, second = areas(study(tmp_path, bakeoff_curves=rows))
+    first, second = areas(study(tmp_path, pruning_compared=rows))
     assert find_best([first], is_criterion).order == "output-norm"
     assert find_best([second], is_criterion).order == "loss-ablation"
-    found = verdict_of("B1", study(tmp_path / "again", bakeoff_curves=rows))
+    found = verdict_of("B1", study(tmp_path / "again", pruning_compared=rows))
     assert found.verdict == UNDECIDED  # the first run holds, the second, judged by the first's choice, does not
     assert "loss-ablation or output-norm: +5" in found.ours  # the mean of 0.41 / 2 and -0.2 / 2
 
 
 def test_one_run_chooses_nothing(tmp_path: Path):
-    found = expect("B1", NOT_COMPARABLE, tmp_path, bakeoff_curves=curves(CRITERIA, runs=1))
+    found = expect("B1", NOT_COMPARABLE, tmp_path, pruning_compared=curves(CRITERIA, runs=1))
     assert "there is one run" in found.ours
 
 
 def test_a_model_without_skill_is_not_comparable(tmp_path: Path):
     rows = [row | {name: row[name] / 1000 for name in ("full", "value", "low", "high")} for row in curves(CRITERIA)]
-    expect("B1", NOT_COMPARABLE, tmp_path, bakeoff_curves=rows)
+    expect("B1", NOT_COMPARABLE, tmp_path, pruning_compared=rows)
 
 
 def test_scoring_again_is_judged_by_criterion(tmp_path: Path):
     again = {"gradient-example": 0.85, "output-norm": 0.55, "loss-ablation": 0.81}
     rows = [*curves(CRITERIA, half=0.1), *curves(again, half=0.1, ranking="rescored")]
-    found = evaluate(study(tmp_path, bakeoff_curves=rows), [all_claims()["B3"]])
+    found = evaluate(study(tmp_path, pruning_compared=rows), [all_claims()["B3"]])
     verdicts = {"gradient-example": HOLDS, "output-norm": FAILS, "loss-ablation": UNDECIDED, MEDIAN: UNDECIDED}
     assert {one.part: one.verdict for one in found} == verdicts
 
@@ -106,7 +106,7 @@ def test_scoring_again_is_judged_by_criterion(tmp_path: Path):
 def test_one_criterion_does_not_decide_for_the_median(better, verdict, tmp_path: Path):
     again = {"gradient-example": 0.8 + better, "output-norm": 0.6 + better, "loss-ablation": 0.81 - 8 * better}
     rows = [*curves(CRITERIA, half=0.1), *curves(again, half=0.1, ranking="rescored")]
-    found = expect("B3", verdict, tmp_path, part=MEDIAN, bakeoff_curves=rows)
+    found = expect("B3", verdict, tmp_path, part=MEDIAN, pruning_compared=rows)
     assert found.part == MEDIAN
 
 
@@ -117,12 +117,12 @@ def test_repair_against_the_choice_of_the_criterion(gain, verdict, tmp_path: Pat
     worse = {order: share - 0.2 for order, share in named.items()}
     rows = [*curves(CRITERIA, half=0.1), *curves(repaired, half=0.1, repair="obs")]
     rows += curves(worse, half=0.1, repair="scale")
-    found = expect("B6", verdict, tmp_path, bakeoff_curves=rows)
+    found = expect("B6", verdict, tmp_path, pruning_compared=rows)
     assert "obs over loss-ablation" in found.ours
 
 
 def test_claims_are_asked_only_where_criteria_were_compared(tmp_path: Path):
-    asked = {one.claim.id for one in evaluate(study(tmp_path, bakeoff_curves=list(curves(CRITERIA))))}
+    asked = {one.claim.id for one in evaluate(study(tmp_path, pruning_compared=list(curves(CRITERIA))))}
     others = {one.claim.id for one in evaluate(study(tmp_path / "none"))}
     assert asked - others == {"B1", "B2", "B3", "B4", "B5", "B6", "B7"}
 
@@ -158,7 +158,7 @@ def retrained(kept: Mapping[str, float], *, runs: int = 3, draws: int = 2, half:
 )
 def test_good_layouts_after_training(changed, half, runs, verdict, tmp_path: Path):
     rows = list(retrained({**AFTER, **changed}, runs=runs, half=half))
-    expect("B7", verdict, tmp_path, bakeoff_curves=curves(CRITERIA), bakeoff_retraining=rows)
+    expect("B7", verdict, tmp_path, pruning_compared=curves(CRITERIA), bakeoff_retraining=rows)
 
 
 def test_the_interval_is_also_over_random_layouts():

@@ -22,8 +22,7 @@ def ablated(deltas: dict[str, dict[str, Sequence[float]]]) -> dict[str, list[Row
         for name, own in deltas[kind].items():
             yield from effects(own, set=name)
 
-    others = [row | {"replacement": kind} for kind in deltas if kind != "zero" for row in rows(kind)]
-    return {"ablation": list(rows("zero")), **({"ablation_replaced": others} if others else {})}
+    return {"ablation": [row | {"replacement": kind} for kind in deltas for row in rows(kind)]}
 
 
 def drawn(seed: int, kinds: dict[str, numpy.ndarray], noise: float) -> dict[str, dict[str, Sequence[float]]]:
@@ -84,7 +83,7 @@ def test_nothing_without_another_replacement_or_a_second_set(tmp_path: Path) -> 
 def replaced_study(directory: Path) -> StudyTables:
     zero, mean = list(curve([100, 90, 0])), [row | {"replacement": "mean"} for row in curve([100, 95, 0])]
     given = drawn(0, {kind: numpy.arange(8.0) for kind in ("zero", "mean")}, 0.1)
-    return study(directory, **ablated(given), pruning=zero, pruning_replaced=mean)
+    return study(directory, **ablated(given), pruning=[*zero, *mean])
 
 
 def test_the_numbers_of_the_answer_and_the_report(tmp_path: Path) -> None:

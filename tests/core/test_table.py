@@ -76,10 +76,12 @@ def test_empty_cells_are_not_numbers(tmp_path: Path) -> None:
         assert [math.isnan(value) for value in values] == [False, True, True, True]
 
 
-def test_files_of_earlier_versions_may_lack_optional_columns(tmp_path: Path) -> None:
+def test_files_of_earlier_versions_may_lack_columns_with_a_default(tmp_path: Path) -> None:
     TABLE.write(tmp_path / "t.csv", [ROW])
-    added = replace(TABLE, columns=(*TABLE.columns, Column("error", "number", "a number", optional=True)))
+    added = replace(TABLE, columns=(*TABLE.columns, Column("error", "number", "a number", default="")))
     assert numpy.isnan(added.read(tmp_path / "t.csv")["error"]).all()
+    added = replace(TABLE, columns=(*TABLE.columns, Column("way", "text", "a way", default="usual")))
+    assert set(added.read(tmp_path / "t.csv")["way"]) == {"usual"}
     added = replace(TABLE, columns=(*TABLE.columns, Column("error", "number", "a number")))
     with pytest.raises(HeadroomError, match="'error' is missing; rerun"):
         added.read(tmp_path / "t.csv")

@@ -96,15 +96,15 @@ ABLATION = _moment(
     "ablation: in the middle of the sweep",
     "ablation",
     "call headroom.methods.judging:Judge._outcome@6",
-    f"ablation/{CLASSIFIER}",
-    (f"ablation/{CLASSIFIER}.csv", f"ablation_halves/{CLASSIFIER}.csv"),
+    f"ablation/{CLASSIFIER}.zero",
+    (f"ablation/{CLASSIFIER}.zero.csv", f"ablation_halves/{CLASSIFIER}.zero.csv"),
 )
 PRUNING = _moment(
     "pruning: in the middle of the sweep",
     "pruning",
     "call headroom.methods.judging:Judge._outcome@5",
-    f"pruning/{TRANSLATOR}",
-    tuple(f"pruning/{TRANSLATOR}.{scope}.csv" for scope in ("all", "sites")),
+    f"pruning/{TRANSLATOR}.all.zero",
+    (f"pruning/{TRANSLATOR}.all.zero.csv",),
 )
 GATES, GATES_MODEL = (
     _moment(

@@ -10,9 +10,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
-from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
 from headroom.experiments.gates.table import GATES
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.scores.table import SCORES, SCORES_COMPARED
 from headroom.methods.criteria import (
     check,
     check_compared,
@@ -170,6 +169,6 @@ class TestReading:
 
     def test_compared_scores_are_read_with_their_halves(self, tmp_path):
         rows = [{"criterion": name, "half": half} for name in ("obs", "wanda") for half in ("all", "choose", "score")]
-        path = table(tmp_path / "bakeoff.csv", BAKEOFF_SCORES, rows)
+        path = table(tmp_path / "compared.csv", SCORES_COMPARED, rows)
         assert list(criterion("wanda").read(path)["half"]) == ["all", "all", "choose", "choose", "score", "score"]
         assert criterion_scores("wanda", [path], epoch=3) == dict(zip(HEADS, (6.0, 7.0)))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.heads import parse_profile
-from headroom.methods.criteria import BAKEOFF, SCORES, families
+from headroom.methods.criteria import COMPARED, SCORES, families
 from headroom.methods.criteria.activation import activation_scores
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.criteria.gradient_shared import score_shared
@@ -28,7 +28,7 @@ def test_criteria_of_one_pass(lively, texts, score, sentences):
 @pytest.mark.long
 def test_declared_needs_are_those_measured(lively, texts):
     batches = lively.batches(*texts, sentences=12)
-    for score, own in [*families(SCORES).items(), *families(BAKEOFF).items()]:
+    for score, own in [*families(SCORES).items(), *families(COMPARED).items()]:
         needs = {one.needs for one in own}
         if needs & {"sweep", "training"}:
             continue

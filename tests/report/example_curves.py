@@ -24,6 +24,9 @@ class Curves(Heads):
         for site in self.task.sites:
             order = sorted(site.head_names(), key=self.weight.__getitem__)
             yield from self.curve(str(site), "gradient-example", "raw", "fixed", 0, order)
+        for kind in ("mean", "resample"):
+            curve = self.curve("all", "gradient-example", "raw", "fixed", 0, self.ranked("all", 0.0))
+            yield from ({**row, "replacement": kind} for row in curve)
 
     def pruning_epochs(self) -> Iterator[Row]:
         for epoch in range(1, self.task.epochs + 1):
@@ -32,13 +35,7 @@ class Curves(Heads):
             for row in self.curve("all", "gradient-example", "raw", "fixed", 0, order, full=full):
                 yield {**row, "epoch": epoch}
 
-    def pruning_replaced(self) -> Iterator[Row]:
-        for kind in ("mean", "resample"):
-            order = self.ranked("all", 0.0)
-            curve = self.curve("all", "gradient-example", "raw", "fixed", 0, order)
-            yield from ({**row, "replacement": kind} for row in curve)
-
-    def bakeoff_scores(self) -> Iterator[Row]:
+    def scores_compared(self) -> Iterator[Row]:
         for criterion, noise in COMPARED.items():
             for half in ("all", "choose", "score"):
                 random = numpy.random.default_rng(len(criterion + half))
@@ -46,7 +43,7 @@ class Curves(Heads):
                     value = self.weight[head] * random.lognormal(0, noise)
                     yield self.of(head, criterion=criterion, half=half, value=value)
 
-    def bakeoff_costs(self) -> Iterator[Row]:
+    def scores_costs(self) -> Iterator[Row]:
         for criterion in COMPARED:
             cost = {"output-norm": (1, 0, 0), "gradient-example": (1, 1, 1)}.get(
                 criterion, (len(self.task.heads), 0, 1)
@@ -55,7 +52,7 @@ class Curves(Heads):
             passes = {"forward": forward, "backward": backward, "seconds": 0.7 * (forward + backward)}
             yield self.row(criterion=criterion, family="made", labels=labels, **passes)
 
-    def bakeoff_curves(self) -> Iterator[Row]:
+    def pruning_compared(self) -> Iterator[Row]:
         for order, ranking, noise, draws in (
             *((criterion, "fixed", noise, 1) for criterion, noise in COMPARED.items()),
             *(("gradient-example", "rescored", 0.1, 1), ("random", "fixed", 9.0, 2), ("top-first", "fixed", 3.0, 1)),

@@ -1,5 +1,6 @@
 """Rows about the models and the importance of single heads in the made-up study. For tests only."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -40,16 +41,13 @@ class Importance(Heads):
                         yield self.row(epoch=epoch, value=value, **where)
 
     def ablation(self) -> Iterator[Row]:
-        for name, score in SETS.items():
+        for kind, (name, score) in itertools.product(("zero", "mean", "resample"), SETS.items()):
             for metric, (factor, _) in self.task.metrics.items():
                 full = score * abs(factor)
                 for head in self.task.heads:
                     value = full - factor * (self.weight[head] + self.random.normal(0, 0.3) - 0.3)
-                    yield self.row(**named(head), set=name, **self.tested(metric, full, value))
-
-    def ablation_replaced(self) -> Iterator[Row]:
-        for kind in ("mean", "resample"):
-            yield from ({**row, "replacement": kind} for row in self.ablation())
+                    where = {**named(head), "replacement": kind, "set": name}
+                    yield self.row(**where, **self.tested(metric, full, value))
 
     def keep_one(self) -> Iterator[Row]:
         for site in self.task.sites:

@@ -33,7 +33,7 @@ def update_cost(study: str) -> Iterator[Row]:
             yield {**row, "signature": "device:cpu"}
 
 
-NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples", "keep_one_replaced")
+NOT_SHOWN = ("ablation_halves", "timing_samples")
 
 
 def write_example_study(
@@ -61,7 +61,7 @@ def write_example_study(
 def compared(directory: Path, study: str, task: str) -> Path:
     """Summarise the criteria of a task from the tables of its baseline, as the stage does; return the path."""
     runs = [run for run in TASKS[task].runs if ".baseline." in run]
-    named = {"curves": "bakeoff_curves", "scores": "bakeoff_scores", "costs": "bakeoff_costs"}
+    named = {"curves": "pruning_compared", "scores": "scores_compared", "costs": "scores_costs"}
     given = [text for flag, name in named.items() for text in (f"--{flag}", *places(directory / name, runs))]
     path = directory / "bakeoff" / f"{task}.csv"
     path.parent.mkdir(exist_ok=True)

@@ -4,10 +4,12 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, join_units, parse_profile
-from headroom.experiments.bakeoff import curves as bakeoff_curves
-from headroom.experiments.bakeoff import scores as bakeoff_scores
 from headroom.experiments.bakeoff import stage as bakeoff
-from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
+from headroom.experiments.bakeoff.table import BAKEOFF
+from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.pruning.table import PRUNING_COMPARED
+from headroom.experiments.scores import stage as scores_stage
+from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE
 from headroom.methods.orders import by_head, least_important_first, top_first
 from scipy.stats import spearmanr, ttest_1samp
@@ -15,7 +17,10 @@ from stages.stage_arguments import QUICK, looking_at
 from written_tables import write_rows
 
 SIZES = ["--examples", "6"]
-CURVES = ["--step", "0.5", "--random-draws", "2", "--judge-on", "far", "--score-on", "check"]
+CURVES = [
+    *("--step", "0.5", "--random-draws", "2", "--judge-on", "far", "--score-on", "check", "--normalisations"),
+    *("--main", REFERENCE, "--rescored", "gradient-example", "--repairs", "mean-bias"),
+]
 FAMILIES = ("gradient_shared", "activation", "weights", "loss_ablation")
 ORDERS = ("gradient-example", "output-norm", REFERENCE, "random", "top-first", "bottom-first", "reverse")
 
@@ -24,26 +29,25 @@ ORDERS = ("gradient-example", "output-norm", REFERENCE, "random", "top-first", "
 def place(toy, lively_checkpoint, tmp_path_factory):
     """Return a directory with the tables of one run."""
     place = tmp_path_factory.mktemp("bakeoff")
-    model = looking_at(toy, lively_checkpoint)
+    model = looking_at(toy, lively_checkpoint, several=True)
     for family in FAMILIES:
         outputs = ["--output", str(place / f"scores.{family}.csv"), "--costs", str(place / f"costs.{family}.csv")]
-        bakeoff_scores.main([*model, *SIZES, "--set", "check", "--family", family, *outputs])
+        scores_stage.main([*model, *SIZES, "--set", "check", "--family", family, *outputs])
     known = ["--scores", *(str(place / f"scores.{family}.csv") for family in FAMILIES)]
     for order in ORDERS:
-        given = [*model, *QUICK, *SIZES, *CURVES, "--order", order, *known]
-        given += ["--criteria", "gradient-example", "--rescored", "gradient-example"]
-        bakeoff_curves.main([*given, "--repairs", "mean-bias", "--output", str(place / f"curves.{order}.csv")])
+        given = [*model, *QUICK, *SIZES, *CURVES, "--orders", order, *known]
+        pruning.main([*given, "--output", str(place / f"curves.{order}.csv")])
     return place
 
 
 @pytest.fixture(scope="module")
 def scores(place):
-    return BAKEOFF_SCORES.read_all([place / f"scores.{family}.csv" for family in FAMILIES])
+    return SCORES_COMPARED.read_all([place / f"scores.{family}.csv" for family in FAMILIES])
 
 
 @pytest.fixture(scope="module")
 def costs(place):
-    return BAKEOFF_COSTS.read_all([place / f"costs.{family}.csv" for family in FAMILIES]).set_index("criterion")
+    return SCORES_COSTS.read_all([place / f"costs.{family}.csv" for family in FAMILIES]).set_index("criterion")
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +119,13 @@ def test_curves_follow_the_scores(place, scores, lively):
         "bottom-first": top_first(units)[::-1],
     }
     for order, first in expected.items():
-        rows = BAKEOFF_CURVES.read(place / f"curves.{order}.csv")
+        rows = PRUNING_COMPARED.read(place / f"curves.{order}.csv")
         half = rows[(rows["heads_removed"] == 12) & (rows["ranking"] == "fixed")]
         assert {parse_profile(text, lively.sites) for text in half["removed"]} == {join_units(first[:12])}
 
 
 def test_only_named_criteria_are_scored_again(place):
-    ways = {order: BAKEOFF_CURVES.read(place / f"curves.{order}.csv")["ranking"].unique() for order in ORDERS}
+    ways = {order: PRUNING_COMPARED.read(place / f"curves.{order}.csv")["ranking"].unique() for order in ORDERS}
     assert sorted(ways.pop("gradient-example")) == ["fixed", "rescored"]
     assert all(list(own) == ["fixed"] for own in ways.values())
 
@@ -145,7 +149,7 @@ def made(tmp_path, place):
         for repair, gain in (("none", 0.0), ("obs", 0.1))
         for removed, share in ((0, 1.0), (2, middle + gain), (4, 0.0))
     ]  # fmt: skip
-    path = write_rows(BAKEOFF_CURVES, tmp_path / "bakeoff_curves" / "all.csv", rows)
+    path = write_rows(PRUNING_COMPARED, tmp_path / "pruning_compared" / "all.csv", rows)
     known = [[str(place / f"{name}.{family}.csv") for family in FAMILIES] for name in ("scores", "costs")]
     given = ["--study", "toy", "--task", "translation", "--curves", str(path), "--scores", *known[0]]
     bakeoff.main([*given, "--costs", *known[1], "--output", str(tmp_path / "bakeoff.csv")])
@@ -204,15 +208,15 @@ def test_costs_are_in_the_summary(summary, costs):
 
 
 def test_wrong_names_are_reported(toy, lively_checkpoint, place, tmp_path):
-    model = looking_at(toy, lively_checkpoint)
+    model = looking_at(toy, lively_checkpoint, several=True)
     outputs = ["--output", str(tmp_path / "scores.csv"), "--costs", str(tmp_path / "costs.csv")]
     with pytest.raises(HeadroomError, match="--family wrong: unknown; use one of"):
-        bakeoff_scores.main([*model, *SIZES, "--family", "wrong", *outputs])
+        scores_stage.main([*model, *SIZES, "--family", "wrong", *outputs])
     given = [*model, *QUICK, *SIZES, *CURVES, "--output", str(tmp_path / "curves.csv")]
     with pytest.raises(HeadroomError, match="criterion 'wrong': unknown; use one of"):
-        bakeoff_curves.main([*given, "--order", "wrong"])
-    with pytest.raises(HeadroomError, match="no scores by magnitude at epoch 2"):
-        bakeoff_curves.main([*given, "--order", "magnitude", "--scores", str(place / "scores.activation.csv")])
+        pruning.main([*given, "--orders", "wrong"])
+    with pytest.raises(HeadroomError, match="no raw scores by magnitude at epoch 2"):
+        pruning.main([*given, "--orders", "magnitude", "--scores", str(place / "scores.activation.csv")])
 
 
 def one(table, **named):

@@ -14,7 +14,8 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.bakeoff import retraining as bakeoff_retraining
 from headroom.experiments.bakeoff.retraining import before_and_after, layouts
 from headroom.experiments.bakeoff.settings import RetrainingSettings
-from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING, BAKEOFF_SCORES
+from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
+from headroom.experiments.scores.table import SCORES_COMPARED
 from headroom.methods.orders import random_order
 from stages.stage_arguments import QUICK, looking_at
 from stages.test_classifiers import arguments, own_encoder
@@ -43,7 +44,7 @@ def made(request, tmp_path_factory):
          "criterion": "made", "half": "all", "value": float(place)}
         for place, head in enumerate(found.heads)
     ]  # fmt: skip
-    scores = write_rows(BAKEOFF_SCORES, place / "scores.csv", rows)
+    scores = write_rows(SCORES_COMPARED, place / "scores.csv", rows)
     found.flags, found.output = [*flags, "--scores", str(scores)], place / "retrained.csv"
     bakeoff_retraining.main([*found.flags, *FLAGS, "--output", str(found.output)])
     found.table = BAKEOFF_RETRAINING.read(found.output)
@@ -146,7 +147,7 @@ def rows_of(live):
         (["--updates", "0"], "--updates 0: no further training; give at least 1"),
         (["--share", "0.01"], r"--share 0.01: removes 0 of \d+ heads; give one that removes and keeps some"),
         (["--share", "1"], "--share 1: input should be less than 1"),
-        (["--criterion", "other"], r"--scores: no scores by other at epoch \d; rerun the job that writes them"),
+        (["--criterion", "other"], r"scores\.csv: no raw scores by other at epoch \d, only "),
     ],
 )
 def test_wrong_settings_are_reported_before_training(made, tmp_path, more, message):

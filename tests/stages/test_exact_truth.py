@@ -9,8 +9,8 @@ from headroom.core.heads import Head
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.table import ABLATION
-from headroom.experiments.bakeoff import score
-from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
+from headroom.experiments.scores import stage as scores
+from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria.shapley import PERMUTATIONS, TOLERANCE, draw_permutations, shapley_values
 from sorting_model import (
     STRINGS,
@@ -139,9 +139,9 @@ def test_marginals_of_permutations_are_brute_force(flags, losses):
 
 def test_shapley_values_are_exact_within_the_error_of_sampling(flags, losses, exact, tmp_path):
     """The error is that of the mean of 50 pairs, from the spread of many pairs by brute force."""
-    written = ["--output", str(tmp_path / "scores.csv"), "--costs", str(tmp_path / "costs.csv")]
-    score.main([*flags, "--set", "test", "--criteria", "shapley", *written])
-    table = BAKEOFF_SCORES.read(tmp_path / "scores.csv")
+    written = ["--set", "test", "--criteria", "shapley", "--output", str(tmp_path / "scores.csv")]
+    scores.main([*("--checkpoints" if flag == "--checkpoint" else flag for flag in flags), *written])
+    table = SCORES.read(tmp_path / "scores.csv")
     found = table.sort_values(["layer", "head"])["value"].tolist()
     pairs = marginals_of(losses, draw_permutations(9, 2000, seed=1)).view(-1, 2, 9).mean(1)
     errors = (pairs.std(0) / math.sqrt(PERMUTATIONS / 2)).tolist()

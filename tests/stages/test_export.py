@@ -11,7 +11,6 @@ from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.attention_stats import stage as attention_stats
-from headroom.experiments.bakeoff import score
 from headroom.experiments.evaluation import stage as evaluation
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.scores import stage as scores
@@ -120,8 +119,8 @@ TABLES = {
     ),
     "evaluation": (evaluation, "--checkpoint", [*QUICK, "--sets", "check", "far"]),
     "criteria": (
-        score,
-        "--checkpoint",
+        scores,
+        "--checkpoints",
         [
             *("--criteria", "attention-attribution", "gnorm", "loss-ablation", "magnitude", "obs", "output-norm"),
             *("--set", "check", "--examples", "4", "--batch-examples", "4"),
@@ -143,7 +142,6 @@ def test_two_engines_write_the_same_tables(toy, lively_checkpoint, directory, tm
                 else [*STUDY, *place]
             )
             own = {"pruning": ["--scores", str(tmp_path / f"scores.{engine}.csv")]}
-            own |= {"criteria": ["--costs", str(tmp_path / f"costs.{engine}.csv")]}
             output = tmp_path / f"{name}.{engine}.csv"
             stage.main(["--engine", engine, *where, *given, *own.get(name, []), "--output", str(output)])
             found.append(pandas.read_csv(output))

@@ -39,9 +39,10 @@ def arguments(toy, inputs, output, *checkpoints):
 @pytest.fixture(scope="module")
 def curves(toy, inputs, lively_checkpoint, tmp_path_factory):
     output = tmp_path_factory.mktemp("curves") / "curves.csv"
-    criteria = ["--criteria", "gradient-example", "gradient-token"]
+    criteria = ["gradient-example", "gradient-token"]
     given = arguments(toy, inputs, output, lively_checkpoint)
-    pruning.main([*given, *criteria, "--ablation", str(inputs / "ablation.csv")])
+    orders = ["--orders", *criteria, "ablation", "random", "reverse", "--rescored", *criteria]
+    pruning.main([*given, *orders, "--ablation", str(inputs / "ablation.csv")])
     return PRUNING.read(output)
 
 
@@ -97,9 +98,9 @@ def test_orders_follow_their_tables(curves, inputs, lively):
     assert removed("random", draw=0) != removed("random", draw=1)
 
 
-def test_only_the_main_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_path):
+def test_one_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_path):
     given = arguments(toy, inputs, tmp_path / "dynamics.csv", toy.checkpoints[0], lively_checkpoint)
-    pruning.main([*given, "--only-main", "true", "--scopes", "all"])
+    pruning.main([*given, "--orders", "gradient-example", "--normalisations", "raw", "--scopes", "all"])
     table = PRUNING.read(tmp_path / "dynamics.csv")
     assert set(table["order"]) == {"gradient-example"}
     assert len(table) == 2 * 3 * len(METRICS)
@@ -110,7 +111,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
     toy, inputs, lively_checkpoint, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(judging, "comparisons", lambda *_: pytest.fail("decoded"))
-    given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
+    given = [*arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint), "--orders", "ablation"]
     with pytest.raises(HeadroomError, match=r"ablation\.csv: no scores by ablation at epoch 2, chosen on far"):
         pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
@@ -119,7 +120,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
 def test_an_epoch_without_scores_is_named(toy, inputs, lively_checkpoint, tmp_path):
     other = tmp_path / "epoch7.pt"
     other.write_bytes(lively_checkpoint.read_bytes())
-    with pytest.raises(HeadroomError, match="no raw scores by gradient-example at epoch 7"):
+    with pytest.raises(HeadroomError, match="no raw scores by gradient-token at epoch 7"):
         pruning.main(arguments(toy, inputs, tmp_path / "curves.csv", other))
 
 

@@ -9,13 +9,13 @@ import pandas
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
-from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.gates.table import GATES
 from headroom.experiments.rank_correlation import stage as rank_correlation
 from headroom.experiments.rank_correlation.stage import Head, Scored
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
-from headroom.experiments.scores.table import SCORES, SCORES_HALVES
+from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import criterion
 from scipy.stats import spearmanr
 from written_tables import write_rows
@@ -39,8 +39,10 @@ def written(path: Path, rows: list[dict[str, Any]], table: Table) -> str:
     return str(write_rows(table, path, rows))
 
 
-def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[str]:
-    rows = []
+def scores(
+    path: Path, values: Sequence[float] = RISING, halves: Sequence[dict[str, Any]] = (), **cells: Any
+) -> list[str]:
+    rows = [row | {"criterion": name} for name in ("gradient-token", "gradient-example") for row in halves]
     for name, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
         for normalised in ("raw", "layer"):
             mine = [value * sign if normalised == "raw" else 1.0 for value in values]
@@ -150,10 +152,12 @@ def test_the_ceiling_is_that_of_the_halves(tmp_path: Path) -> None:
 
 def test_halves_of_gradients_and_ablation_come_from_their_own_tables(tmp_path: Path) -> None:
     rows = [row for half, mine in (("choose", RISING), ("score", MIXED))
-            for name in ("gradient-example", "gradient-token", "ablation")
-            for row in rows_of(mine, criterion=name, half=half)]  # fmt: skip
-    halves = ["--halves", written(tmp_path / "halves.csv", rows, SCORES_HALVES)]
-    table = agreement(tmp_path, scores(tmp_path), ablation(tmp_path), halves)
+            for row in rows_of(mine, half=half)]  # fmt: skip
+    halves = [
+        "--halves",
+        written(tmp_path / "halves.csv", [row | {"criterion": "ablation"} for row in rows], ABLATION_HALVES),
+    ]
+    table = agreement(tmp_path, scores(tmp_path, halves=rows), ablation(tmp_path), halves)
     half = spearmanr(RISING, MIXED).statistic
     assert values(table, "gradient-example", "ablation", "ceiling")["all"] == pytest.approx(2 * half / (1 + half))
 

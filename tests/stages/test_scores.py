@@ -5,7 +5,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import all_heads
 from headroom.experiments.scores import stage as scores
-from headroom.experiments.scores.table import SCORES, SCORES_HALVES
+from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import normalise_by_layer
 from headroom.methods.criteria.gradient import SOURCES, gradient_scores
 from headroom.methods.orders import read_scores
@@ -19,7 +19,7 @@ def arguments(toy, output, *more):
 
 def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
     scores.main(arguments(toy, tmp_path / "scores.csv"))
-    table = SCORES.read(tmp_path / "scores.csv")
+    table = SCORES.read(tmp_path / "scores.csv").query("half == 'all'")
     assert len(table) == 2 * len(SOURCES) * 2 * 24
     assert set(table["epoch"]) == {1, 2}
     assert set(table["run"]) == {"translation.baseline.seed1"}
@@ -35,8 +35,8 @@ def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
 
 
 def test_halves_of_the_last_epoch(toy, model, tmp_path):
-    scores.main(arguments(toy, tmp_path / "scores.csv", "--halves", str(tmp_path / "halves.csv")))
-    table = SCORES_HALVES.read(tmp_path / "halves.csv")
+    scores.main(arguments(toy, tmp_path / "scores.csv"))
+    table = SCORES.read(tmp_path / "scores.csv").query("half != 'all'")
     assert len(table) == 2 * len(SOURCES) * 24
     assert set(table["epoch"]) == {2}
     texts = [read_lines(toy.corpus / f"check.{side}")[1:7:2] for side in ("source", "target")]

@@ -15,7 +15,10 @@ from stages.stage_arguments import QUICK, looking_at
 SWEEPS = {
     "ablate": (ablation, ["--sets", "check", "far"]),
     "keep": (keep_one, ["--sets", "check", "far"]),
-    "prune": (pruning, ["--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"]),
+    "prune": (
+        pruning,
+        [*("--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"), "--repairs", "obs"],
+    ),
     "ablate with means": (ablation, ["--sets", "far", "--replacement", "mean"]),
 }
 

@@ -1,18 +1,17 @@
-"""Sweeps with another replacement than zero: the effects of mean or resampled heads, in tables of their own."""
+"""Sweeps with another replacement than zero: the effects of mean or resampled heads."""
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import read_pairs
 from headroom.engines.gates import Replacements
 from headroom.experiments.ablation import stage as ablation
-from headroom.experiments.ablation.table import ABLATION_REPLACED
+from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.keep_one import stage as keep_one
-from headroom.experiments.keep_one.table import KEEP_ONE_REPLACED
+from headroom.experiments.keep_one.table import KEEP_ONE
 from headroom.experiments.pruning import stage as pruning
-from headroom.experiments.pruning.table import PRUNING, PRUNING_REPLACED
+from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.repair import calibrate
 from stages.stage_arguments import QUICK, looking_at
@@ -40,7 +39,7 @@ def losses(toy, lively):
 def test_ablation(toy, lively_checkpoint, losses, tmp_path, kind):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
     ablation.main([*given, "--replacement", kind])
-    table = ABLATION_REPLACED.read(tmp_path / "table.csv")
+    table = ABLATION.read(tmp_path / "table.csv")
     assert set(table["replacement"]) == {kind}
     rows = table[table["metric"] == "loss"]
     assert len(rows) == 24
@@ -55,7 +54,7 @@ def test_ablation(toy, lively_checkpoint, losses, tmp_path, kind):
 def test_keep_one(toy, lively_checkpoint, losses, tmp_path, kind):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
     keep_one.main([*given, "--replacement", kind])
-    table = KEEP_ONE_REPLACED.read(tmp_path / "table.csv")
+    table = KEEP_ONE.read(tmp_path / "table.csv")
     site = table[(table["kind"] == "A") & (table["layer"] == 2)]
     for row in site[site["metric"] == "loss"].itertuples():
         others = [Head("A", 2, head) for head in (1, 2, 3, 4) if head != row.head]
@@ -73,17 +72,10 @@ def test_curves_of_the_same_orders(toy, lively, lively_checkpoint, losses, tmp_p
     given += ["--step", "0.5", "--random-draws", "1"]
     pruning.main([*given, "--output", str(tmp_path / "zero.csv")])
     pruning.main([*given, "--output", str(tmp_path / "table.csv"), "--replacement", kind])
-    table, zero = PRUNING_REPLACED.read(tmp_path / "table.csv"), PRUNING.read(tmp_path / "zero.csv")
+    table, zero = (PRUNING.read(tmp_path / f"{name}.csv") for name in ("table", "zero"))
     assert set(table["replacement"]) == {kind}
     assert table["removed"].tolist() == zero["removed"].tolist()
     rows = table[(table["metric"] == "loss") & (table["order"] == "gradient-example")]
     for row in rows.itertuples():
         assert row.value == pytest.approx(losses(parse_profile(row.removed, lively.sites), kind), rel=1e-4)
     assert (tmp_path / "table.npz").exists()
-
-
-def test_halves_are_of_zero_alone(toy, lively_checkpoint, tmp_path):
-    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
-    with pytest.raises(HeadroomError, match="--halves: these effects are of the replacement zero; leave it out"):
-        ablation.main([*given, "--halves", str(tmp_path / "halves.csv"), "--replacement", "mean"])
-    assert not list(tmp_path.iterdir())

@@ -8,8 +8,16 @@ from same_numbers import rows
 from whole_project import Finished, Project, planned
 
 SWEEPS = {
-    "translation.baseline.seed1": ("keep_one/{run}.csv", "pruning/{run}.all.csv", "pruning/{run}.sites.csv"),
-    "entailment.baseline.seed1": ("ablation/{run}.csv", "ablation_halves/{run}.csv", "pruning_epochs/{run}.csv"),
+    "translation.baseline.seed1": (
+        "keep_one/{run}.zero.csv",
+        "pruning/{run}.all.zero.csv",
+        "pruning/{run}.sites.zero.csv",
+    ),
+    "entailment.baseline.seed1": (
+        "ablation/{run}.zero.csv",
+        "ablation_halves/{run}.zero.csv",
+        "pruning_epochs/{run}.csv",
+    ),
 }
 """Every rule that can be cut, in one of the tasks; tests/stages/test_shards.py has every stage in both."""
 

@@ -129,14 +129,17 @@ class TestSettingsOfJobs:
         assert not {"epochs", "early_checkpoints"} & of(update_cost.TIME, task="translation")["training"].keys()
         assert "early_checkpoints" in of(training.TRAIN, run=RUN)["training"]
         assert "early_checkpoints" not in training.scratch_settings(BOTH, {"run": RUN})["training"]
-        assert "scopes" not in of(pruning.PRUNE, run=RUN, scope="all")["pruning"]
+        assert "scopes" not in of(pruning.PRUNE, run=RUN, scope="all", replacement="zero")["pruning"]
         assert not {"penalties", "ways"} & gate_settings(BOTH, "exact")["gates"].keys()
         assert not {"kept_shares", "kept_heads"} & gate_settings(BOTH, "hard-concrete")["gates"].keys()
 
     def test_have_the_main_criterion_where_a_job_rests_on_it(self):
         plan = by_criteria(["gradient-token"], main="gradient-token")
         assert plan.with_main(RUN, "timing")["pruning"] == {"main": "gradient-token"}
-        assert settings_of(pruning.PRUNE, plan, run=RUN, scope="sites")["pruning"]["main"] == "gradient-token"
+        assert (
+            settings_of(pruning.PRUNE, plan, run=RUN, scope="sites", replacement="zero")["pruning"]["main"]
+            == "gradient-token"
+        )
         assert gate_settings(plan, "controls")["pruning"] == {"main": "gradient-token"}
         assert "pruning" not in gate_settings(plan, "exact")
 
@@ -254,12 +257,11 @@ def test_layouts_of_compared_runs_are_trained_further():
     assert [values["run"] for values in bakeoff.list_retrained(plan)] == runs
     assert {f"<results>/s/bakeoff_retraining/{run}.csv" for run in runs} <= set(list_tables(plan))
     assert f"<results>/s/bakeoff_retraining/{RUN}.npz" in list_resamples(plan)
-    assert bakeoff.read_layouts(plan, {"run": RUN})["scores"] == [f"<results>/s/bakeoff_scores/{RUN}.activation.csv"]
+    assert bakeoff.read_layouts(plan, {"run": RUN})["scores"] == [f"<results>/s/scores_compared/{RUN}.activation.csv"]
     found = bakeoff.retraining_settings(plan, {"run": RUN})
     assert set(found) == {"bakeoff", "retraining", "decoding", "sampling"}
     assert found["bakeoff"] == {"test_examples": None}
     assert found["retraining"]["learning_rate"] == 0.001  # as of learned gates
-    assert "retraining" not in bakeoff.curve_settings(plan, {"run": RUN, "order": "output-norm"})["bakeoff"]
     assert not list(bakeoff.list_retrained(BOTH))
 
 

@@ -19,12 +19,7 @@ TASK = STUDY.tasks["translation"]
 assert isinstance(TASK, TranslationSettings)
 SCOPES = {run: TASK.pruning.scopes if run in TRANSLATED else ("all",) for run in DETAILED}
 WAYS = {run: STUDY.tasks[STUDY.runs()[run].task].gates.ways for run in DETAILED}
-REPLACED = [
-    (run, kind)
-    for run in DETAILED
-    for kind in STUDY.tasks[STUDY.runs()[run].task].intervention.replacement
-    if kind != "zero"
-]
+REPLACED = [(run, kind) for run in DETAILED for kind in STUDY.tasks[STUDY.runs()[run].task].intervention.replacement]
 FROM_SCRATCH = TASK.gates.from_scratch
 STARTS = ("scratch", "random1")
 FAMILIES = ("activation", "loss_ablation")
@@ -34,10 +29,7 @@ FILES = {
     **{name: [f"{name}/{run}.csv" for run in RUNS] for name in REGISTRY.by_name},
     **{
         name: [f"{name}/{run}.csv" for run in DETAILED]
-        for name in (
-            *("ablation", "ablation_halves", "keep_one", "agreement", "parameters", "removal", "timing"),
-            *("timing_samples", "rank_correlation"),
-        )
+        for name in (*("agreement", "parameters", "removal", "timing", "timing_samples", "rank_correlation"),)
     },
     "gates": [f"gates/{run}.{way}.csv" for run in DETAILED for way in WAYS[run]],
     "pruned_models": [
@@ -51,23 +43,24 @@ FILES = {
             for start in STARTS
         ),
     ],
-    "pruning": [f"pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")],
+    "pruning": [
+        f"pruning/{run}.{scope}.{kind}.csv"
+        for run, kind in REPLACED
+        for scope in (*SCOPES[run], *(["sites"] if kind == "zero" else []))
+    ],
     **{
         name: [f"{name}/entailment.baseline.seed{seed}.{family}.csv" for seed in (1, 2) for family in FAMILIES]
-        for name in ("bakeoff_scores", "bakeoff_costs")
+        for name in ("scores_compared", "scores_costs")
     },
-    "bakeoff_curves": [
-        f"bakeoff_curves/entailment.baseline.seed{seed}.{order}.csv" for seed in (1, 2) for order in COMPARED
+    "pruning_compared": [
+        f"pruning_compared/entailment.baseline.seed{seed}.{order}.csv" for seed in (1, 2) for order in COMPARED
     ],
     "bakeoff": ["bakeoff/entailment.csv"],
     "bakeoff_retraining": [f"bakeoff_retraining/entailment.baseline.seed{seed}.csv" for seed in (1, 2)],
     **{
         name: [f"{name}/{run}.{kind}.csv" for run, kind in REPLACED]
-        for name in ("ablation_replaced", "keep_one_replaced")
+        for name in ("ablation", "ablation_halves", "keep_one")
     },
-    "pruning_replaced": [
-        f"pruning_replaced/{run}.{scope}.{kind}.csv" for run, kind in REPLACED for scope in SCOPES[run]
-    ],
     "phenomena": [f"phenomena/translation.baseline.seed{seed}.csv" for seed in (1, 2)],
     "minimal_pairs": [],  # of language models
     "update_cost": ["update_cost.csv"],
@@ -80,14 +73,11 @@ RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
 MAY_BE_EMPTY = {
     "ablation": RIGHT_OR_WRONG,
     "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
-    "bakeoff_curves": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
+    "pruning_compared": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
     "bakeoff_retraining": {"criterion", "removed"},
     "bakeoff": {"run", "set", "metric", "value", "low", "high", "p"},
-    "ablation_replaced": RIGHT_OR_WRONG,
-    "keep_one_replaced": {*RIGHT_OR_WRONG, "chosen_on"},
     "agreement": {"k", "value", "low", "high"},
     "pruning": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
-    "pruning_replaced": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
     "pruning_epochs": {*RIGHT_OR_WRONG, "removed", "calibration_error"},
     "settling": {"k"},
     "attention_stats": {"target", "trees", "baseline", "low", "high"},

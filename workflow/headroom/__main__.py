@@ -31,12 +31,8 @@ def list_stages() -> Iterator[tuple[str, str, str, str]]:
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.report.rules import RULES as DECISIONS
 
-    experiments = list_experiments()
-    rules = [*PREPARATION, *(rule for one in experiments for rule in one.rules), *DECISIONS]
-    stages = [
-        *(stage for rule in rules for stage in rule.stages),
-        *(stage for one in experiments for stage in one.stages),
-    ]
+    rules = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
+    stages = [stage for rule in rules for stage in rule.stages]
     for stage in {stage.name: stage for stage in reversed(stages)}.values():
         yield stage.group, stage.name, stage.place, stage.about
     yield from OTHERS

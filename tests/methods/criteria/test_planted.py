@@ -9,7 +9,7 @@ from statistics import mean
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads
-from headroom.methods.criteria import BAKEOFF, SCORES, criteria, families
+from headroom.methods.criteria import COMPARED, SCORES, criteria, families
 from headroom.methods.passes import Passes, count_passes
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import EpsilonRule
@@ -30,7 +30,7 @@ SLOW = {
 
 FAMILIES = {
     score: own
-    for table in (SCORES, BAKEOFF)
+    for table in (SCORES, COMPARED)
     for score, own in families(table).items()
     if SLOW.keys().isdisjoint(one.name for one in own)
 }

@@ -123,6 +123,7 @@ NORMALISED = Column(
     "normalised",
     "text",
     "`raw`: unscaled scores; `layer`: divided by their l2 norm over the heads of the site; empty: does not apply",
+    default="raw",
 )
 REMOVED = Column(
     "removed", "text", "profile: names of the removed heads in table order, separated by spaces; empty for none"
@@ -130,8 +131,10 @@ REMOVED = Column(
 REPLACEMENT = Column(
     "replacement",
     "text",
-    "replacement of the z of removed heads: `mean`: its mean over the positions of the set `choose`; `resample`: its z"
-    " at the same position of another example of the batch; `first`: its z at the first position of the window",
+    "replacement of the z of removed heads (`intervention.replacement`): `zero`; `mean`: its mean over the positions of"
+    " the set `choose`; `resample`: its z at the same position of another example of the batch; `first`: its z at the"
+    " first position of the window",
+    default="zero",
 )
 HEADS_REMOVED = Column("heads_removed", "integer", "number of heads in the profile")
 CHANCE = Column("chance", "number", "expected value for unrelated scores: 0 for correlations, k / heads for overlaps")
@@ -146,5 +149,3 @@ SIGNATURE = Column(
 HEAD_OF_RUN = ("run", "epoch", "kind", "layer", "head")
 
 HALF = Column("half", "text", "`choose`: examples at even positions of the set, counted from 0; `score`: at odd ones")
-
-ON_HALVES = (*HEAD_OF_RUN, "criterion", "half")

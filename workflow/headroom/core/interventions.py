@@ -171,7 +171,7 @@ def add_replacement(parser: argparse.ArgumentParser) -> None:
         choices=REPLACEMENTS,
         default="zero",
         help="replacement of the z of removed heads: zero; its mean on the set `choose`; its z on another example of "
-        "the batch; its z at the first position, for decoders. All but zero have tables of their own",
+        "the batch; its z at the first position, for decoders",
     )
 
 

@@ -27,14 +27,14 @@ class Column:
         type: The type of its cells; a cell of any type may be empty.
         meaning: Its meaning, as Markdown.
         unit: Unit of its numbers, "" if they have none or it differs by row.
-        optional: Whether a file may lack it, written by an earlier version: all of its cells are empty.
+        default: What all of its cells are in a file of an earlier version, which lacks it; None if no file may.
     """
 
     name: str
     type: Type
     meaning: str
     unit: str = ""
-    optional: bool = False
+    default: str | None = None
 
     def means(self, meaning: str) -> "Column":
         """Return the column with another meaning."""
@@ -62,6 +62,7 @@ class Table:
         about: Its description, as Markdown.
         resampled: Whether every file of it has an `.npz` file with the scores of its rows on every resample of the
             examples (see `core.resamples`).
+        usual: By column, the value in the rows that are meant where a claim or a section names the table alone.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Table:
     columns: tuple[Column, ...] = field(repr=False)
     about: str = field(repr=False)
     resampled: bool = False
+    usual: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -128,9 +130,9 @@ class Table:
             raise HeadroomError(f"{path}: cannot read the table, {error}; rerun the job that writes it") from error
         missing = [column for column in self.columns if column.name not in frame.columns]
         for column in missing:
-            if not column.optional:
+            if column.default is None:
                 raise HeadroomError(f"{path}: the column '{column.name}' is missing; rerun the job that writes it")
-            frame[column.name] = ""
+            frame[column.name] = column.default
         for column in self.columns:
             if column.type != "text":
                 frame[column.name] = _numbers(frame[column.name], f"{path}: the column '{column.name}'")

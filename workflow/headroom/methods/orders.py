@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Unit, join_units
-from headroom.experiments.bakeoff.table import BAKEOFF_SCORES
 from headroom.experiments.scores.table import SCORES
 
 if TYPE_CHECKING:
@@ -39,32 +38,20 @@ class Order:
     draw: int = 0
 
 
-def read_scores(path: str, *, epoch: float, criterion: str, normalised: str = "raw") -> dict[Head, float]:
-    """Read one criterion's scores of one epoch from a table of the stage scores.
+def read_scores(*paths: Path | str, epoch: float, criterion: str, normalised: str = "raw") -> dict[Head, float]:
+    """Read one criterion's scores of one epoch from tables of the stage scores.
 
     Raises:
-        HeadroomError: If the table has no such scores; lists the available ones.
+        HeadroomError: If the tables have no such scores; lists the available ones.
     """
-    table = SCORES.read(path)
-    mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["normalised"] == normalised)]
+    table = SCORES.read_all(paths)
+    mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["half"] == "all")]
+    mine = mine[mine["normalised"] == normalised]
     if mine.empty:
         known = ", ".join(sorted(set(table["criterion"])))
-        epochs = sorted(set(table["epoch"]))
-        raise HeadroomError(f"{path}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
+        epochs, named = sorted(set(table["epoch"])), ", ".join(map(str, paths)) or "--scores"
+        raise HeadroomError(f"{named}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
     return by_head(mine, mine["value"])
-
-
-def read_compared(paths: Sequence[Path | str], *, epoch: float, criterion: str) -> dict[Head, float]:
-    """Read one criterion's scores of one epoch from tables of the stage bakeoff_scores.
-
-    Raises:
-        HeadroomError: If the tables have no such scores.
-    """
-    rows = BAKEOFF_SCORES.read_all(paths)
-    rows = rows[(rows["criterion"] == criterion) & (rows["half"] == "all") & (rows["epoch"] == epoch)]
-    if rows.empty:
-        raise HeadroomError(f"--scores: no scores by {criterion} at epoch {epoch}; rerun the job that writes them")
-    return by_head(rows, rows["value"])
 
 
 def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, float]:

@@ -34,6 +34,13 @@ COPIED = (*TABLES, "configuration.json")
 ARCHIVE = "tables.tar.xz"
 """All tables of a study, with their resamples, what its text is and the times of its jobs."""
 
+RENAMED = {
+    "bakeoff_scores": "scores_compared",
+    "bakeoff_costs": "scores_costs",
+    "bakeoff_curves": "pruning_compared",
+}
+"""By the name of a table in archives of earlier versions, its name now."""
+
 GROUNDS = Path(__file__).parents[1] / "claims" / "grounds.csv"
 """What the shipped studies say of every claim by ground: reports of generated text show it beside."""
 
@@ -169,7 +176,8 @@ def unpack(archive: Path, parent: Path) -> Path:
     with tarfile.open(archive) as packed:
         for member in packed:
             stream = packed.extractfile(member)
-            place = results / member.name
+            folder, slash, name = member.name.partition("/")
+            place = results / f"{RENAMED.get(folder, folder)}{slash}{name}"
             if stream is None or not place.resolve().is_relative_to(results.resolve()):
                 raise HeadroomError(f"{archive}: {member.name} is not a table; restore the archive from git")
             place.parent.mkdir(parents=True, exist_ok=True)

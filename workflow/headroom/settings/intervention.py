@@ -13,8 +13,7 @@ class InterventionSettings(Settings):
         ("zero",),
         description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
         "the set `choose`), resample (another example of the batch) or, for language models, first (its z at the first "
-        "position, as if it attended to the first piece alone), ablation, keep_one and pruning are repeated and "
-        "written to tables of their own",
+        "position, as if it attended to the first piece alone), ablation, keep_one and pruning are repeated",
     )
 
     @field_validator("replacement")

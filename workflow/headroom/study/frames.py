@@ -70,9 +70,9 @@ def build_curves(view: StudyTables) -> pandas.DataFrame:
 
 def build_replaced_curves(view: StudyTables) -> pandas.DataFrame:
     """Return the curves of one task by its main order, all heads together, for every replacement; of the first run."""
-    if not view.has("pruning_replaced"):
+    every = view.every("pruning")
+    if every["replacement"].nunique() < 2:
         return pandas.DataFrame()
-    every = pandas.concat([view.pruning.assign(replacement="zero"), view.pruning_replaced])
     rows = rows_where(select_judged(every), run=main_run(every, view), scope="all", ranking="fixed")
     order, normalised = main_gradient(rows)
     return with_shares(rows_where(rows, order=order, normalised=normalised)).assign(task=view.task)[REPLACED_COLUMNS]

@@ -3,7 +3,7 @@
 Paths begin with Snakemake's path variable `<results>`; there is no other reference to Snakemake.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -230,9 +230,14 @@ class Plan:
         """Return the table of a run's training; empty for a released model."""
         return self.tables("training", {run}.intersection(self.trained))
 
-    def replacements(self, run: str) -> list[str]:
-        """Return the replacements of removed heads, other than zero, that the sweeps of a run are repeated with."""
-        return [name for name in self.task(run).intervention.replacement if name != "zero"]
+    @property
+    def replaced(self) -> list[dict[str, str]]:
+        """The wildcards of the sweeps of detailed runs: one per run and replacement of removed heads."""
+        return [{"run": run, "replacement": one} for run in self.detailed for one in self.replacements(run)]
+
+    def replacements(self, run: str) -> Sequence[str]:
+        """Return the replacements of removed heads that the sweeps of a run are repeated with."""
+        return self.task(run).intervention.replacement
 
     def shard(self, table: str) -> str:
         """Return the output file of a shard of the sweep behind a table."""

@@ -116,7 +116,7 @@ OF_ALL_HEADS = ("scores", "ablation", "keep_one", "attention_stats", "parameters
 
 
 class StudyTables:
-    """All tables of a study, each an attribute of its name: a data frame with the rows of all runs.
+    """All tables of a study, each an attribute of its name: a data frame with the usual rows of all runs.
 
     A table without a file (its experiment was not run) is an empty frame with the right columns. Columns are typed as
     `experiments.tables` lists them. The frames are shared: do not change them in place.
@@ -142,6 +142,7 @@ class StudyTables:
         self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in TABLES}
         self._frames: dict[str, pandas.DataFrame] = {}
+        self._usual: dict[str, pandas.DataFrame] = {}
         self._views: dict[str, StudyTables] = {}
         for path in map(Path, paths):
             self._paths[_table_name(path)].append(path)
@@ -152,7 +153,16 @@ class StudyTables:
         return self.frame(name)
 
     def frame(self, name: str) -> pandas.DataFrame:
-        """Return a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
+        """Return the usual rows of a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
+        if name not in self._usual:
+            found = self.every(name)
+            for column, value in TABLES[name].usual.items():
+                found = found[found[column] == value]
+            self._usual[name] = found
+        return self._usual[name]
+
+    def every(self, name: str) -> pandas.DataFrame:
+        """Return all rows of a table by name."""
         if name not in self._frames:
             found = _read(name, self._paths[name])
             if "setting" in found:
@@ -273,7 +283,7 @@ class StudyTables:
         view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
         view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name, table in TABLES.items():
-            frame = self.frame(name)
+            frame = self.every(name)
             if "task" in table.names:
                 view._frames[name] = frame[frame["task"] == task]
             elif "run" in table.names:
@@ -287,7 +297,7 @@ class StudyTables:
         view = StudyTables(described=self._described)
         view.maps = [one for one in self.maps if one.run not in runs]
         for name, table in TABLES.items():
-            frame = self.frame(name)
+            frame = self.every(name)
             view._frames[name] = frame[~frame["run"].isin(set(runs))] if "run" in table.names else frame
         return view
 

@@ -17,6 +17,7 @@ import pandas
 from headroom.claims.evidence import by_run
 from headroom.claims.verdict import Number, Reading, mean_over_runs
 from headroom.core import ranks
+from headroom.core.interventions import REPLACEMENTS
 from headroom.core.statistics import Estimate
 from headroom.experiments.ablation.claims import HEADS
 from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
@@ -44,20 +45,15 @@ class Pair(NamedTuple):
 
 def all_effects(tables: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's effects of single heads in the main metric, by every replacement (`replacement`)."""
-    rows = [tables.ablation.assign(replacement=ZERO), tables.ablation_replaced]
-    filled = [last_epochs(own) for own in rows if len(own)]
-    found = pandas.concat(filled, ignore_index=True) if filled else rows[0]
-    return rows_where(found, metric=main_metric(tables.ablation))
+    return rows_where(last_epochs(tables.every("ablation")), metric=main_metric(tables.ablation))
 
 
 def pairs(tables: StudyTables) -> Iterator[Pair]:
     """Yield every pair of replacements of every run of the baseline; none if there is one replacement, or one set."""
-    if not tables.has("ablation_replaced"):
-        return
     for rows in by_run(all_effects(tables), tables):
         test = str(select_judged(rows)["set"].iloc[0])
         wide = rows.pivot_table(index=HEADS, columns=["replacement", "set"], values="delta").dropna()
-        kinds = list(dict.fromkeys(rows["replacement"]))
+        kinds = [kind for kind in REPLACEMENTS if kind in set(rows["replacement"])]
         if test == CHOOSE or any((kind, name) not in wide for kind in kinds for name in (CHOOSE, test)):
             continue
         yield from _pairs(str(rows["run"].iloc[0]), wide, kinds, test)

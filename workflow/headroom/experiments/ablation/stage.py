@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.command import leading_columns
-from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES, Head, Site, all_heads
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
@@ -18,7 +17,7 @@ from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.ablation.settings import AblationSettings
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES, ABLATION_REPLACED
+from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge
@@ -45,8 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
-    if given.halves and given.replacement != "zero":
-        raise HeadroomError("--halves: these effects are of the replacement zero; leave it out")
     examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model, kind = engine.load(given.checkpoint), given.replacement
@@ -54,16 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "ablation", replacements)
     if given.shard:
         return
-    table = ABLATION if kind == "zero" else ABLATION_REPLACED
-    leading = leading_columns(given) | ({} if kind == "zero" else {"replacement": kind})
+    leading = leading_columns(given) | {"replacement": kind}
     heads = all_heads(judges[0].model.sites)
     rows: list[dict[str, Any]] = []
     for judge in judges:
         rows += [leading | row for row in effects(judge, heads, kind)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
-    table.write(given.output, rows)
+    ABLATION.write(given.output, rows)
     if given.halves:
-        ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads)])
+        ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads, kind)])
 
 
 def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
@@ -79,7 +75,9 @@ def effects(judge: Judge, heads: Sequence[Head], replacement: Replacement = "zer
     return comparisons(judge, cases)
 
 
-def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:
+def effects_on_halves(
+    judge: Judge, heads: Sequence[Head], replacement: Replacement = "zero"
+) -> Iterator[dict[str, Any]]:
     """Yield, for each half of the judge's set, the loss in the main metric without each head."""
     import numpy
 
@@ -92,8 +90,10 @@ def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str,
     for place, half in enumerate(halves):
         weights[place, HALVES[half]] = 1
     full = judge.full.sample.resampled(weights)[metric]  # (2,)
-    alone = {head: judge.outcome(Intervention.without(head)).sample for head in sorted(heads)}
-    harms = {head: harm(metric, sample.resampled(weights)[metric] - full) for head, sample in alone.items()}
+    harms = {}
+    for head in sorted(heads):
+        alone = judge.outcome(Intervention.without(head, replacement=replacement)).sample.resampled(weights)[metric]
+        harms[head] = harm(metric, alone - full)
     for place, half in enumerate(halves):
         for head, values in harms.items():
             row = {**asdict(head), "criterion": "ablation", "half": half, "value": float(values[place])}

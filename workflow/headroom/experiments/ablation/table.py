@@ -6,7 +6,6 @@ from headroom.core.columns import (
     HALF,
     HEAD,
     HEAD_OF_RUN,
-    ON_HALVES,
     REPLACEMENT,
     RUN,
     SIGNATURE,
@@ -15,24 +14,17 @@ from headroom.core.columns import (
 from headroom.core.table import Table
 
 ABLATION = Table(
-    path="ablation/{run}.csv",
-    key=(*HEAD_OF_RUN, "set", "metric"),
-    columns=(*RUN, *HEAD, *COMPARISON, SIGNATURE),
+    path="ablation/{run}.{replacement}.csv",
+    key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
+    columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, SIGNATURE),
+    usual={"replacement": "zero"},
     about="The effect of removing a single head, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
 )
 
-ABLATION_REPLACED = Table(
-    path="ablation_replaced/{run}.{replacement}.csv",
-    key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
-    columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, SIGNATURE),
-    about="As [ablation](#ablation), with another replacement of the removed head's z than zero: a file per run and"
-    " replacement (`intervention.replacement`).",
-)
-
 ABLATION_HALVES = Table(
-    path="ablation_halves/{run}.csv",
-    key=ON_HALVES,
-    columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), HALF, VALUE, SIGNATURE),
+    path="ablation_halves/{run}.{replacement}.csv",
+    key=(*HEAD_OF_RUN, "replacement", "half"),
+    columns=(*RUN, REPLACEMENT, *HEAD, CRITERION.means("`ablation`"), HALF, VALUE, SIGNATURE),
     about="The loss in the main metric from removing a single head (positive is worse) on the two halves of the set"
     " `choose`, to measure the reliability of [ablation](#ablation).",
 )

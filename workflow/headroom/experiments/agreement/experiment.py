@@ -10,6 +10,6 @@ AGREE = Stage(
     group="Which heads matter",
     calls=lambda plan: plan.calls(plan.detailed),
     outputs={"output": AGREEMENT},
-    reads=lambda plan, values: {"ablation": plan.tables("ablation", [values["run"]])},
+    reads=lambda plan, values: {"ablation": plan.tables("ablation", [f"{values['run']}.zero"])},
 )
 EXPERIMENT = Experiment(noun="agreement", sections=("section",))

@@ -66,7 +66,7 @@ Choice = Callable[[Way], bool]
 def areas(tables: StudyTables) -> list[Areas]:
     """Return the areas under all curves of each run of the baseline that has enough skill for shares of its score."""
     found = []
-    for rows in by_run(tables.bakeoff_curves, tables):
+    for rows in by_run(tables.pruning_compared, tables):
         rows = select_judged(with_scale(rows))
         if not has_skill(rows):
             continue
@@ -91,7 +91,7 @@ def some_beats_top_first(tables: StudyTables) -> list[Reading]:
 
 def cheap_suffices(tables: StudyTables, *, margin: float) -> list[Reading]:
     """Decide whether a criterion of at most one pass forward and backward keeps as much as any costlier one."""
-    costs = tables.bakeoff_costs.groupby("criterion")[["forward", "backward"]].mean().max(axis=1)
+    costs = tables.scores_costs.groupby("criterion")[["forward", "backward"]].mean().max(axis=1)
 
     def cheap(name: str) -> bool:
         known = name in costs.index
@@ -224,7 +224,7 @@ def _read(tables: StudyTables, read: Callable[[Areas, list[Areas]], list[Reading
     """
     runs = areas(tables)
     if not runs:
-        every = [(rows, refuse_without_skill(with_scale(rows))) for rows in by_run(tables.bakeoff_curves, tables)]
+        every = [(rows, refuse_without_skill(with_scale(rows))) for rows in by_run(tables.pruning_compared, tables)]
         return [replace(one, run=str(rows["run"].iloc[0])) for rows, one in every if one]
     return [
         replace(reading, run=own.run, examples=own.examples)

@@ -1,17 +1,16 @@
 """The experiment: its jobs and tables."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from headroom.experiments.bakeoff.table import (
-    BAKEOFF,
-    BAKEOFF_COSTS,
-    BAKEOFF_CURVES,
-    BAKEOFF_RETRAINING,
-    BAKEOFF_SCORES,
-)
+from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_RETRAINING
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import further_rate, gated, survival_tables
+from headroom.experiments.pruning.experiment import PRUNE, tables_with_orders
+from headroom.experiments.pruning.table import PRUNING_COMPARED
+from headroom.experiments.scores.experiment import SCORE
+from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE, criterion, find_family
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.study.plan import Plan, keep, leave_out
@@ -47,15 +46,14 @@ def orders(plan: Plan, task: str) -> list[str]:
     return [*dict.fromkeys([*plan.study.tasks[task].bakeoff.criteria, REFERENCE]), *CONTROLS]
 
 
-def scores_of(plan: Plan, run: str, order: str) -> list[str]:
-    """Return the tables with the scores of an order; empty for controls without scores."""
+def scores_of(plan: Plan, run: str, order: str) -> Files:
+    """Return the tables with the scores of an order, by experiment; none for controls without scores."""
     if order in CONTROLS and order != REVERSE:
-        return []
-    family = find_family(REFERENCE if order == REVERSE else order)
-    if family:
-        return plan.tables("bakeoff_scores", [f"{run}.{family}"])
+        return {}
+    if family := find_family(REFERENCE if order == REVERSE else order):
+        return {"scores": plan.tables("scores_compared", [f"{run}.{family}"])}
     table = criterion(order).table
-    return survival_tables(plan, run) if table == "gates" else plan.tables(table, [run])
+    return {table: tables_with_orders(plan, run)[table]}
 
 
 def list_families(plan: Plan) -> Iterator[Values]:
@@ -78,11 +76,21 @@ def list_retrained(plan: Plan) -> Iterator[Values]:
 
 def curve_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
     """Return the settings of the curves of a run by one order."""
-    order, found = values["order"], plan.with_order(values["run"], "bakeoff", "answers", "sampling")
-    unused = ["criteria", "retraining", *([] if order == "random" else ["random_draws"])]
-    again = [name for name in found["bakeoff"].rescored if name == order]
-    own = leave_out(found["bakeoff"], *unused) | {"criteria": again, "rescored": again}
-    return {**found, "bakeoff": own}
+    task = plan.task(values["run"])
+    used = ["step", "test_examples", *(["random_draws"] if values["order"] == "random" else [])]
+    own = keep(task.bakeoff, *used) | keep(task.pruning, "unit") | {"main": REFERENCE, "normalisations": []}
+    scores = keep(task.bakeoff, "examples")
+    return {**plan.sections(values["run"], "answers", "sampling"), "pruning": own, "scores": scores}
+
+
+def curve_flags(plan: Plan, values: Values) -> Mapping[str, Any]:
+    """Return the order of a run's curves, whether heads are scored again, and the repairs."""
+    bakeoff, order = plan.task(values["run"]).bakeoff, [values["order"]]
+    return {
+        "orders": order,
+        "rescored": [name for name in order if name in bakeoff.rescored],
+        "repairs": bakeoff.repairs,
+    }
 
 
 def retraining_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
@@ -98,45 +106,37 @@ def read_layouts(plan: Plan, values: Values) -> Files:
     """Return what further training needs: a model, its text, and the scores that layouts are chosen by."""
     run = values["run"]
     scores = scores_of(plan, run, plan.task(run).bakeoff.retraining.criterion)
-    return {**plan.trained_model(run, "train", "test"), "scores": scores}
+    return {**plan.trained_model(run, "train", "test"), **scores}
 
 
 def read_all(plan: Plan, values: Values) -> Files:
     """Return the tables of the comparison of a task."""
     task = values["task"]
     runs = compared(plan, task)
-    curves = plan.tables("bakeoff_curves", (f"{run}.{order}" for run in runs for order in orders(plan, task)))
+    curves = plan.tables("pruning_compared", (f"{run}.{order}" for run in runs for order in orders(plan, task)))
     names = [f"{run}.{family}" for run in runs for family in families(plan, task)]
-    scores = {"scores": plan.tables("bakeoff_scores", names), "costs": plan.tables("bakeoff_costs", names)}
+    scores = {"scores": plan.tables("scores_compared", names), "costs": plan.tables("scores_costs", names)}
     return {"curves": curves, "dates": [f"{path[:-4]}.npz" for path in curves], **scores}
 
 
-SCORE = Stage(
-    name="bakeoff_scores",
-    about="score heads by a family of criteria and measure its cost, to compare criteria",
-    group="Which heads matter",
-    module="headroom.experiments.bakeoff.scores",
+SCORE_COMPARED = replace(
+    SCORE,
     calls=list_families,
-    outputs={"output": BAKEOFF_SCORES, "costs": BAKEOFF_COSTS},
-    reads=lambda plan, values: plan.trained_model(values["run"], "choose"),
-    settings=lambda plan, values: {"bakeoff": keep(plan.task(values["run"]).bakeoff, "examples")},
-    flags=lambda plan, values: {"family": values["family"]},
-    loads_model=True,
+    outputs={"output": SCORES_COMPARED, "costs": SCORES_COSTS},
+    reads=lambda plan, values: plan.trained_models(values["run"], "choose", epochs=plan.last(values["run"])),
+    settings=lambda plan, values: {"scores": keep(plan.task(values["run"]).bakeoff, "examples")},
+    flags=lambda plan, values: {"set": "choose", "family": values["family"]},
 )
-DRAW = Stage(
-    name="bakeoff_curves",
-    about="remove increasing numbers of heads by one order, also with repairs, to compare criteria",
-    group="Which heads matter",
-    module="headroom.experiments.bakeoff.curves",
+PRUNE_COMPARED = replace(
+    PRUNE,
     calls=list_orders,
-    outputs={"output": BAKEOFF_CURVES},
+    outputs={"output": PRUNING_COMPARED},
     reads=lambda plan, values: {
-        **plan.trained_model(values["run"], "choose", "test"),
-        "scores": scores_of(plan, values["run"], values["order"]),
+        **plan.trained_models(values["run"], "choose", "test", epochs=plan.last(values["run"])),
+        **scores_of(plan, values["run"], values["order"]),
     },
     settings=curve_settings,
-    flags=lambda plan, values: {"order": values["order"]},
-    loads_model=True,
+    flags=curve_flags,
 )
 RETRAIN = Stage(
     name="bakeoff_retraining",
@@ -159,20 +159,13 @@ COMPARE = Stage(
     reads=read_all,
     flags=lambda plan, values: {"study": plan.study.study, "task": values["task"]},
 )
-SCORE_ONE = Stage(
-    name="score",
-    about="score the heads of one model by named criteria or by all, with the cost of each",
-    group="Which heads matter",
-    module="headroom.experiments.bakeoff.score",
-)
 EXPERIMENT = Experiment(
     noun="bakeoff",
     rules=(
-        Rule(stages=(SCORE,), priority=20, minutes=600),
-        Rule(stages=(DRAW,), priority=10, minutes=600),
+        Rule(stages=(SCORE_COMPARED,), name="scores_compared", priority=20, minutes=600),
+        Rule(stages=(PRUNE_COMPARED,), name="pruning_compared", priority=10, minutes=600),
         Rule(stages=(COMPARE,), environment="plain", minutes=15, memory=2000),
         Rule(stages=(RETRAIN,), priority=20, minutes=600),
     ),
-    stages=(SCORE_ONE,),
     sections=("section",),
 )

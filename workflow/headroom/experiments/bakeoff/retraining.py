@@ -28,7 +28,7 @@ from headroom.engines.engine import Engine
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
 from headroom.experiments.gates.settings import GateTrainingSettings
-from headroom.methods.orders import control_orders, least_important_first, read_compared, take_first
+from headroom.methods.orders import control_orders, least_important_first, read_scores, take_first
 from headroom.settings.base import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Layout:
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("bakeoff_retraining", __doc__, engine)
-    parser.add_argument("--scores", nargs="+", required=True, help="tables of bakeoff_scores with the criterion")
+    parser.add_argument("--scores", nargs="+", required=True, help="tables of the stage scores with the criterion")
     parser.add_argument("--seed", type=int, default=1, help="seed of the order of batches and of dropout")
     parser.add_argument("--judge-on", default="test", help="set on which layouts are evaluated")
     parser.add_argument("--output", required=True, help="output table; resampled scores are written next to it")
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", JudgingSettings).test_examples)
     if not settings.updates:  # the default; wrong values are reported first
         raise HeadroomError("--updates 0: no further training; give at least 1")
-    scores = read_compared(given.scores, epoch=read_epoch(given.checkpoint), criterion=settings.criterion)
+    scores = read_scores(*given.scores, epoch=read_epoch(given.checkpoint), criterion=settings.criterion)
     model = engine.load(given.checkpoint)
     units = model.units()
     found = layouts(scores, units, settings)

@@ -19,7 +19,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
 from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
 from headroom.core.table import signature
-from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
+from headroom.experiments.bakeoff.table import BAKEOFF
+from headroom.experiments.pruning.table import PRUNING_COMPARED
+from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE
 
 if TYPE_CHECKING:
@@ -49,9 +51,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("bakeoff", __doc__)
     parser.add_argument("--study", default="study", help="name of the study, a column of the table")
     parser.add_argument("--task", required=True, help="the task of the runs")
-    parser.add_argument("--curves", type=Path, nargs="+", required=True, help="tables of the stage bakeoff_curves")
-    parser.add_argument("--scores", type=Path, nargs="+", required=True, help="tables of scores of bakeoff_scores")
-    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="tables of costs of bakeoff_scores")
+    parser.add_argument("--curves", type=Path, nargs="+", required=True, help="tables of the stage pruning")
+    parser.add_argument("--scores", type=Path, nargs="+", required=True, help="tables of the stage scores")
+    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="its tables of costs")
     parser.add_argument("--output", required=True, type=Path, help="output table")
     return parser
 
@@ -59,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of all runs of a task and write the comparison."""
     given = build_parser().parse_args(arguments)
-    rows = read_with_resamples(BAKEOFF_CURVES, given.curves)
+    rows = read_with_resamples(PRUNING_COMPARED, given.curves)
     if rows.empty:
         raise HeadroomError(f"{given.curves[0]}: the table is empty; rerun the job that writes it")
     metric, judged = rows["metric"].iloc[0], rows["set"].iloc[0]
@@ -67,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = with_differences(list(numbers(rows[rows["metric"] == metric])))
     leading = {"study": given.study, "task": given.task}
     table = [leading | row | about for row in [*of_runs(found), *of_all(found)]]
-    scores, costs = BAKEOFF_SCORES.read_all(given.scores), BAKEOFF_COSTS.read_all(given.costs)
+    scores, costs = SCORES_COMPARED.read_all(given.scores), SCORES_COSTS.read_all(given.costs)
     table += [leading | row for row in [*correlations(scores), *mean_costs(costs)]]
     BAKEOFF.write(given.output, table)
 

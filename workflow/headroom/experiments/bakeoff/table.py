@@ -4,8 +4,6 @@ from headroom.core.columns import (
     CRITERION,
     DIFFERENCE,
     FULL,
-    HALF,
-    HEAD,
     HEADS_REMOVED,
     INTERVAL,
     METRIC,
@@ -18,59 +16,7 @@ from headroom.core.columns import (
     P,
 )
 from headroom.core.table import Column, Table
-from headroom.experiments.pruning.table import CURVE, POINT
-
-_CRITERION = CRITERION.means("the criterion; `docs/criteria.md` has a line on each")
-
-BAKEOFF_SCORES = Table(
-    path="bakeoff_scores/{run}.{family}.csv",
-    key=("run", "epoch", "kind", "layer", "head", "criterion", "half"),
-    columns=(
-        *RUN,
-        *HEAD,
-        _CRITERION,
-        HALF.means(f"`all` examples of the set that chooses heads, or a half of them; {HALF.meaning}"),
-        VALUE.means("the score: more is more important; 0 for a head removed before"),
-        SIGNATURE,
-    ),
-    about="Scores of every head by the criteria that are computed only to be compared, at the last epoch.",
-)
-
-BAKEOFF_COSTS = Table(
-    path="bakeoff_costs/{run}.{family}.csv",
-    key=("run", "epoch", "criterion"),
-    columns=(
-        *RUN,
-        Column("family", "text", "criteria of one family are computed together: the cost in every row is that of all"),
-        _CRITERION,
-        Column("forward", "number", "forward passes run, in passes over the set and all sites", "passes"),
-        Column("backward", "number", "backward passes run, counted likewise", "passes"),
-        Column("seconds", "number", "wall-clock time of scoring, without loading the model", "s"),
-        Column("labels", "integer", "1 if the criterion needs references or labels, else 0"),
-        SIGNATURE,
-    ),
-    about="The measured cost of scoring all heads of a run once, by criterion.",
-)
-
-REPAIR = Column(
-    "repair",
-    "text",
-    "what is changed at the sites of removed heads, without training: `none`; `mean-bias`: their mean output is added"
-    " to the bias; `scale`: a factor per remaining head; `obs`: the output projection of the remaining heads, by the"
-    " optimal brain surgeon; `refit`: the whole output projection by least squares",
-)
-
-BAKEOFF_CURVES = Table(
-    path="bakeoff_curves/{run}.{order}.csv",
-    resampled=True,
-    key=(*POINT, "repair"),
-    columns=(*CURVE[:-1], REPAIR, SIGNATURE),
-    about="""
-As [pruning](#pruning), for the comparison of criteria: one file per run and order, at the last epoch, for every seed of
-the first arm. Orders are those of `bakeoff.criteria` and the controls `random`, `top-first` and `bottom-first`. Heads
-are scored on the first examples of `choose` (`bakeoff.examples`), and repairs are fitted on all of it.
-""",
-)
+from headroom.experiments.pruning.table import RANKING, REPAIR
 
 BAKEOFF = Table(
     path="bakeoff/{task}.csv",
@@ -80,7 +26,7 @@ BAKEOFF = Table(
         Column("task", "text", "the task of the runs"),
         RUN[1].means("one run, or empty for the mean of all runs"),
         Column("order", "text", "the criterion or control that orders heads"),
-        CURVE[len(RUN) + 3],
+        RANKING,
         REPAIR,
         Column("statistic", "text", "see below"),
         SET.means("evaluation set of curves; else empty"),

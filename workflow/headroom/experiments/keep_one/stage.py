@@ -16,7 +16,7 @@ from headroom.core.interventions import Intervention, Replacement, add_replaceme
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.keep_one.settings import KeepOneSettings
-from headroom.experiments.keep_one.table import KEEP_ONE, KEEP_ONE_REPLACED
+from headroom.experiments.keep_one.table import KEEP_ONE
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge
@@ -51,15 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "keep_one", replacements)
     if given.shard:
         return
-    table = KEEP_ONE if kind == "zero" else KEEP_ONE_REPLACED
-    leading = leading_columns(given) | ({} if kind == "zero" else {"replacement": kind})
+    leading = leading_columns(given) | {"replacement": kind}
     sites = judges[0].model.sites
     chosen = {judge.set.name: [best_head(judge, site, kind) for site in sites] for judge in judges}
     rows: list[dict[str, Any]] = []
     for judge in judges:
         logger.info("chose %s on %s", " ".join(map(str, chosen[judge.set.name])), judge.set.name)
         rows += [leading | row for row in effects(judge, sites, chosen, kind)]
-    table.write(given.output, rows)
+    KEEP_ONE.write(given.output, rows)
 
 
 def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:

@@ -3,27 +3,25 @@
 from headroom.core.columns import COMPARISON, HEAD, HEAD_OF_RUN, REPLACEMENT, RUN, SIGNATURE
 from headroom.core.table import Column, Table
 
-_CHOSEN_ON = Column(
-    "chosen_on",
-    "text",
-    "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
-    " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen on `choose`"
-    " are evaluations on held-out data",
-)
-
 KEEP_ONE = Table(
-    path="keep_one/{run}.csv",
-    key=(*HEAD_OF_RUN, "set", "metric"),
-    columns=(*RUN, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
+    path="keep_one/{run}.{replacement}.csv",
+    key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
+    columns=(
+        *RUN,
+        REPLACEMENT,
+        *HEAD,
+        *COMPARISON,
+        Column(
+            "chosen_on",
+            "text",
+            "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
+            " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen on `choose`"
+            " are evaluations on held-out data",
+        ),
+        SIGNATURE,
+    ),
+    usual={"replacement": "zero"},
     about="The effect of removing all heads of a site except one (Michel et al. 2019, Tables 2, 3, 5 and 6). The "
     "head in a row is"
     " the one *kept*. Every head is tested on `choose` and on `test`.",
-)
-
-KEEP_ONE_REPLACED = Table(
-    path="keep_one_replaced/{run}.{replacement}.csv",
-    key=(*HEAD_OF_RUN, "replacement", "set", "metric"),
-    columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
-    about="As [keep_one](#keep_one), with another replacement of the z of the other heads than zero: a file per run and"
-    " replacement (`intervention.replacement`).",
 )

@@ -6,8 +6,9 @@ from typing import Any
 
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import survival_tables
-from headroom.experiments.pruning.table import PRUNING, PRUNING_EPOCHS, PRUNING_REPLACED
-from headroom.methods.criteria import criterion
+from headroom.experiments.pruning.table import PRUNING, PRUNING_EPOCHS
+from headroom.methods.criteria import SCORES, criterion
+from headroom.methods.orders import REVERSE
 from headroom.settings.tasks import TranslationSettings
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
@@ -22,29 +23,28 @@ def scopes(plan: Plan, run: str) -> list[str]:
     return list(task.pruning.scopes) if isinstance(task, TranslationSettings) else ["all"]
 
 
-def order_tables(plan: Plan, run: str) -> dict[str, list[str]]:
-    """Return, by experiment, the tables other than scores that give orders of a run; always that of ablation."""
-    named = {criterion(name).table for name in plan.task(run).pruning.criteria}
+def tables_with_orders(plan: Plan, run: str) -> dict[str, list[str]]:
+    """Return, by experiment, the tables other than scores that give orders of a run."""
     transformer = [run] if run in plan.transformers else []
-    found = {
-        "ablation": plan.tables("ablation", [run]),
+    return {
+        "ablation": plan.tables("ablation", [f"{run}.zero"]),
         "relevance": plan.tables("relevance", transformer),
         "attention_stats": plan.tables("attention_stats", transformer),
         "gates": survival_tables(plan, run),
     }
-    return {name: paths for name, paths in found.items() if name == "ablation" or name in named}
+
+
+def order_tables(plan: Plan, run: str) -> dict[str, list[str]]:
+    """Return those of them that the configuration names criteria of; always that of ablation."""
+    named = {"ablation", *(criterion(name).table for name in plan.task(run).pruning.criteria)}
+    return {name: paths for name, paths in tables_with_orders(plan, run).items() if name in named}
 
 
 def list_scopes(plan: Plan) -> Iterator[Values]:
-    """Yield the runs and scopes with curves by every order, and with those of single sites."""
-    yield from ({"run": run, "scope": scope} for run in plan.detailed for scope in [*scopes(plan, run), SITES])
-
-
-def list_replaced(plan: Plan) -> Iterator[Values]:
-    """Yield the runs, scopes and replacements other than zero."""
-    for run in plan.detailed:
-        kinds = plan.replacements(run)
-        yield from ({"run": run, "scope": scope, "replacement": kind} for scope in scopes(plan, run) for kind in kinds)
+    """Yield the runs, replacements and scopes with curves by every order, and with those of single sites."""
+    for run, kind in (values.values() for values in plan.replaced):
+        sites = [SITES] if kind == "zero" else []
+        yield from ({"run": run, "scope": one, "replacement": kind} for one in [*scopes(plan, run), *sites])
 
 
 def read(plan: Plan, values: Values) -> Files:
@@ -69,20 +69,25 @@ def settings(plan: Plan, values: Values) -> Mapping[str, Any]:
     if values["scope"] == SITES:
         return main_settings(plan, values)
     found = plan.sections(values["run"], "pruning", "scores", "answers", "sampling")
-    return {**found, "pruning": leave_out(found["pruning"], "scopes")}
+    return {**found, "pruning": leave_out(found["pruning"], "scopes", "criteria")}
 
 
 def main_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
-    """Return the settings of the curves by the main order only."""
+    """Return the settings of the curves by the main order, of raw scores, only."""
     found = plan.sections(values["run"], "pruning", "answers", "sampling")
-    return {**found, "pruning": leave_out(found["pruning"], "scopes", "criteria", "normalisations", "random_draws")}
+    section = leave_out(found["pruning"], "scopes", "criteria", "random_draws") | {"normalisations": ["raw"]}
+    return {**found, "pruning": section}
 
 
 def flags(plan: Plan, values: Values) -> Mapping[str, Any]:
-    """Return the scope, whether only the main order is drawn, and the replacement."""
-    main = {"only_main": "true"} if values["scope"] == SITES else {}
-    replaced = {"replacement": values["replacement"]} if "replacement" in values else {}
-    return {"scopes": [values["scope"]], **main, **replaced}
+    """Return the scope, the replacement and the orders: criteria of every epoch first, and again after every step."""
+    found = {"scopes": [values["scope"]], "replacement": values["replacement"]}
+    pruning = plan.task(values["run"]).pruning
+    if values["scope"] == SITES:
+        return {**found, "orders": [pruning.main]}
+    scored = [name for name in pruning.criteria if criterion(name).table == SCORES]
+    orders = dict.fromkeys([*scored, "ablation", *pruning.criteria, "random", REVERSE])
+    return {**found, "orders": [*orders], "rescored": scored}
 
 
 PRUNE = Stage(
@@ -97,20 +102,18 @@ PRUNE = Stage(
     loads_model=True,
     sharded=True,
 )
-REPLACED = replace(PRUNE, calls=list_replaced, outputs={"output": PRUNING_REPLACED})
 EPOCHS = replace(
     PRUNE,
     calls=lambda plan: plan.calls(plan.runs),
     outputs={"output": PRUNING_EPOCHS},
     reads=read_epochs,
     settings=main_settings,
-    flags=lambda plan, values: {"scopes": ["all"], "only_main": "true"},
+    flags=lambda plan, values: {"scopes": ["all"], "orders": [plan.task(values["run"]).pruning.main]},
 )
 EXPERIMENT = Experiment(
     noun="pruning",
     rules=(
-        Rule(stages=(PRUNE,), per=("run",), by_kind=True, priority=10, minutes=600),
-        Rule(stages=(REPLACED,), name="pruning_replaced", priority=10, minutes=600),
+        Rule(stages=(PRUNE,), priority=10, minutes=600),
         Rule(stages=(EPOCHS,), name="pruning_epochs", priority=15, minutes=600),  # the longest of the sweeps
     ),
     sections=("section",),

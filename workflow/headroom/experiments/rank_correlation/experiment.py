@@ -13,10 +13,9 @@ def read(plan: Plan, values: Values) -> Files:
     """Return the tables with rankings of a run's heads."""
     run = values["run"]
     transformer = {run}.intersection(plan.transformers)
-    found = {name: plan.tables(name, [run]) for name in ("scores", "ablation")}
+    found = {"scores": plan.tables("scores", [run]), "ablation": plan.tables("ablation", [f"{run}.zero"])}
     found |= {name.replace("_", "-"): plan.tables(name, transformer) for name in ("attention_stats", "relevance")}
-    halves = [path for name in ("scores", "ablation") for path in plan.tables(f"{name}_halves", [run])]
-    return {**found, "gates": survival_tables(plan, run), "halves": halves}
+    return {**found, "gates": survival_tables(plan, run), "halves": plan.tables("ablation_halves", [f"{run}.zero"])}
 
 
 CORRELATE = Stage(

@@ -23,10 +23,10 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head
 from headroom.core.statistics import SEED
 from headroom.core.table import signature
+from headroom.experiments.ablation.table import ABLATION_HALVES
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
-from headroom.experiments.scores.table import SCORES_HALVES
-from headroom.methods.criteria import criteria, criterion
+from headroom.methods.criteria import COMPARED, criteria, criterion
 from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     for table, names in group_by_table().items():
         flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
         parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
-    help_ = "tables of scores on halves, of the stages scores and ablation"
+    help_ = "tables of effects on halves, of the stage ablation"
     parser.add_argument("--halves", type=Path, nargs="*", default=[], help=help_)
     parser.add_argument("--output", required=True, type=Path, help="output table")
     return parser
@@ -148,7 +148,8 @@ def _check_same(found: Sequence[Scored]) -> None:
 
 def group_by_table(main: str = "") -> dict[str, list[str]]:
     """Return the compared criteria by the experiment whose table contains their scores, the main one first."""
-    compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
+    compared = [name for name, one in criteria().items() if one.compared and one.table != COMPARED]
+    compared.sort(key=lambda name: name != main)
     named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
     return {table: [name for name in compared if criterion(name).table == table] for table in named}
 
@@ -164,7 +165,7 @@ def _read_scores_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
     """Return, by criterion, the scores on the two halves of the examples."""
-    table = SCORES_HALVES.read(path)
+    table = ABLATION_HALVES.read(path)
     if table.empty:
         raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
     table = table[table["epoch"] == table["epoch"].max()]

@@ -31,7 +31,7 @@ RANK_CORRELATION = Table(
             "the highest correlation that noise permits: √(r₁ r₂), with r the reliability of each, 2 h / (1 + h) from"
             " the rank correlation h of its scores on two halves of the examples (Spearman-Brown; 0 if h is negative)."
             " Empty if one of the two has no scores on halves, as the gates. Those of gradient scores and ablation are"
-            " in [scores_halves](#scores_halves) and [ablation_halves](#ablation_halves)",
+            " in [scores](#scores) and [ablation_halves](#ablation_halves)",
         ),
         Column("heads", "integer", "heads compared"),
         SIGNATURE,

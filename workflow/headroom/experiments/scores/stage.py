@@ -1,66 +1,145 @@
-"""Score the heads of every epoch by the criteria of one pass over examples, e.g. gradient importance."""
+"""Score the heads of a model at some epochs by a family of criteria, or by named ones, and measure the cost of each.
+
+In a study the criteria of gradient importance are computed at every epoch, and a family that is compared at the last
+one. By hand, `--criteria` names criteria, or `all`. Those that need updates, or that another stage measures, are then
+skipped with the reason, as are those that the model cannot have.
+"""
+
+from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from headroom.core.command import leading_columns
+from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
 from headroom.experiments.scores.settings import ScoreSettings
-from headroom.experiments.scores.table import SCORES, SCORES_HALVES
-from headroom.methods.criteria import NORMALISATIONS, Scores, normalise_by_layer, score_heads
+from headroom.experiments.scores.table import SCORES, SCORES_COSTS
+from headroom.methods.criteria import (
+    EPOCHS,
+    NORMALISATIONS,
+    REFERENCE,
+    Criterion,
+    Score,
+    Scores,
+    criteria,
+    criterion,
+    family,
+    family_names,
+    find_family,
+    normalise_by_layer,
+)
+from headroom.methods.passes import count_passes
 
 logger = logging.getLogger("headroom.experiments.scores.stage")
+
+ALL = "all"
+
+HALVES = {ALL: None, "choose": 0, "score": 1}
+"""The examples that scores are computed from: all, or those at even or odd positions of the set."""
+
+CHEAP = 10.0
+"""Most passes over the examples of criteria that are also computed on halves; costlier ones have no noise ceiling."""
+
+Function = tuple[str, Score, list[Criterion]]
+"""The family of a function that scores heads, the function, and those of the criteria that it returns."""
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("scores", __doc__, engine, several=True)
+    help_ = f"family of criteria: one of {', '.join(family_names())}, or {EPOCHS}, those that are scored at every epoch"
+    parser.add_argument("--family", default=EPOCHS, help=help_)
+    help_ = "criteria, see docs/criteria.md, or all; unset for those of the family"
+    parser.add_argument("--criteria", nargs="+", default=[], help=help_)
+    help_ = "skip criteria that need references: the labels or translations of the set are placeholders"
+    parser.add_argument("--no-labels", action="store_true", help=help_)
     parser.add_argument("--set", default="choose", help="evaluation set for the scores")
     parser.add_argument("--output", required=True, help="table of scores")
-    parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
+    parser.add_argument("--costs", help="table of costs; unset for none")
     add_settings(parser, scores=ScoreSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Score each checkpoint and write the table."""
+    """Score each checkpoint and write the tables.
+
+    Raises:
+        HeadroomError: If a criterion is unknown, or none can be computed.
+    """
     engine, given = given_engine(build_parser, arguments)
     settings = settings_from(given, "scores", ScoreSettings)
+    named = list(criteria() if ALL in given.criteria else dict.fromkeys(given.criteria))
+    skipped = {name: why for name in named if (why := reason_to_skip(criterion(name), labelled=not given.no_labels))}
+    functions = list(choose_functions(given.family, named, skipped))
     examples = engine.examples(given.set, settings.examples)
-    asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
-    about = signature(**asked)
-    rows: list[dict[str, Any]] = []
-    for checkpoint in follow_items(given.checkpoints, "scores", "epochs"):
-        leading = leading_columns(given, checkpoint)
-        model = engine.load(checkpoint)
-        batches = engine.batches(model, examples, settings.batch_examples)
-        if cut := engine.count_cut(model, examples):
-            about = signature(**asked, cut=cut)
-            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
-        rows += [leading | row | {"signature": about} for row in _rows(score_heads(model, batches))]
-        logger.info("scored %s", checkpoint)
-    SCORES.write(given.output, rows)
-    if given.halves:
-        halves = [leading | row | {"signature": about} for row in _half_rows(model, batches)]
-        SCORES_HALVES.write(given.halves, halves)
+    load = lru_cache(maxsize=1)(lambda checkpoint, maps: engine.load(checkpoint, maps=maps))
+    about = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
+    scores: list[dict[str, Any]] = []
+    costs: list[dict[str, Any]] = []
+    steps = [(checkpoint, function) for checkpoint in given.checkpoints for function in functions]
+    for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
+        try:
+            model = load(checkpoint, any(one.maps for one in own))
+            cut = {"cut": number} if (number := engine.count_cut(model, examples)) else {}
+            leading = leading_columns(given, checkpoint) | {"signature": signature(**about, **cut)}
+            batches = engine.batches(model, examples, settings.batch_examples)
+            for half, index in HALVES.items():
+                with count_passes(model, len(examples)) as passes:
+                    found = score(model, batches, half=index)
+                ways = NORMALISATIONS if half == ALL and name == EPOCHS else NORMALISATIONS[:1]
+                rows = list_rows({one.name: found[one.name] for one in own}, ways)
+                scores += [leading | {"half": half} | row for row in rows]
+                costs += [leading | passes.cost_row(one, name) for one in own if half == ALL]
+                costly = passes.forward + passes.backward > CHEAP and REFERENCE not in found
+                if costly or checkpoint != given.checkpoints[-1]:
+                    break
+        except HeadroomError as error:
+            if not named:
+                raise
+            skipped |= {one.name: str(error) for one in own}
+            continue
+        logger.info("scored %s by %s", checkpoint, ", ".join(one.name for one in own))
+        for number in cut.values():
+            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, number)
+    for name, why in skipped.items():
+        logger.info("skipped %s: %s", name, why)
+    if not scores:
+        raise HeadroomError("--criteria: none of these can be computed here, for the reasons above; name others")
+    SCORES.write(given.output, scores)
+    if given.costs:
+        SCORES_COSTS.write(given.costs, costs)
 
 
-def _half_rows(model: Any, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    for index, half in enumerate(("choose", "score")):
-        for criterion, scores in score_heads(model, batches, half=index).items():
+def reason_to_skip(one: Criterion, *, labelled: bool) -> str:
+    """Return why a criterion is not computed here; "" if it is."""
+    if not find_family(one.name):
+        work = "needs updates of the model" if one.needs == "training" else "is measured by another stage"
+        return f"{work}: python -m headroom {one.table}"
+    return "" if labelled or not one.labels else "needs labels or references"
+
+
+def choose_functions(group: str, named: Sequence[str], skipped: Mapping[str, str]) -> Iterator[Function]:
+    """Yield the functions of a family or, if there are named criteria, those that return one which is not skipped."""
+    for name in family_names() if named else [group]:
+        for score, every in family(name).items():
+            own = [one for one in every if not named or (one.name in named and one.name not in skipped)]
+            if own:
+                yield name, score, own
+
+
+def list_rows(found: Mapping[str, Scores], ways: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the head, the criterion, its normalisation and the value of every score, as columns."""
+    for name, raw in found.items():
+        for normalised in ways:
+            scores = normalise_by_layer(raw) if normalised == "layer" else raw
             for head in sorted(scores):
-                yield {**asdict(head), "criterion": criterion, "half": half, "value": scores[head]}
-
-
-def _rows(raw: dict[str, Scores]) -> Iterator[dict[str, Any]]:
-    for criterion, scores in raw.items():
-        for normalised, table in zip(NORMALISATIONS, (scores, normalise_by_layer(scores))):
-            for head in sorted(table):
-                yield {**asdict(head), "criterion": criterion, "normalised": normalised, "value": table[head]}
+                yield {**asdict(head), "criterion": name, "normalised": normalised, "value": scores[head]}

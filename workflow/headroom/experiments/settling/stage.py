@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read one score table and write its settling table."""
     given = build_parser().parse_args(arguments)
-    scores = SCORES.read(given.scores)
+    scores = SCORES.read(given.scores).query("half == 'all'")
     named = {"study": given.study, "run": given.run}
     rows = [named | row for row in settling_rows(scores, source=str(given.scores))]
     SETTLING.write(given.output, rows)

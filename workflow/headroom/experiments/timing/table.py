@@ -52,7 +52,7 @@ TIMING = Table(
             "integer",
             "of generation with models of transformers: keys and values of the batch's own positions; else empty",
             "bytes",
-            optional=True,
+            default="",
         ),
         Column("threads", "integer", "threads that torch may use"),
         Column("device", "text", "`cpu` or `cuda`"),

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
@@ -23,9 +23,6 @@ from headroom.methods.orders import by_head
 if TYPE_CHECKING:
     import pandas
 
-    from headroom.engines.batch import Batch
-    from headroom.engines.head_model import HeadModel
-
 Scores = Mapping[Head, float]
 
 Score = Callable[..., Mapping[str, Scores]]
@@ -34,14 +31,14 @@ Score = Callable[..., Mapping[str, Scores]]
 SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""
 
-BAKEOFF = "bakeoff_scores"
-"""The table of the criteria that are computed only to be compared, of the last epoch."""
+COMPARED = "scores_compared"
+"""The table of the criteria that it computes only to be compared, of the last epoch."""
+
+EPOCHS = "epochs"
+"""The criteria of the table `scores`, as one family."""
 
 REFERENCE = "loss-ablation"
 """The criterion that others are compared with: the true effect of each head on the loss."""
-
-BATCH_EXAMPLES = 32
-"""Examples in a batch when heads are scored to be compared, as is the default of `scores.batch_examples`."""
 
 NORMALISATIONS = ("raw", "layer")
 """Unscaled scores, or scores divided by the l2 norm over the heads of their site."""
@@ -63,9 +60,9 @@ class Criterion:
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
     """From that table, and the name of the set that chooses heads, to rows with the columns run, epoch, kind,
     layer, head, half (`all`, and if known `choose` and `score`), value, signature and, for a criterion that
-    breaks ties, tie; None for criteria of the tables `scores`, whose raw scores are read, and `bakeoff_scores`."""
+    breaks ties, tie; None for criteria of the stage `scores`, whose raw scores are read."""
     score: Score | None = None
-    """The function that computes it, for criteria of the tables `scores` and `bakeoff_scores`; it may serve several."""
+    """The function that computes it, for criteria of the stage `scores`; it may serve several."""
     maps: bool = False
     """Whether that function needs a model that was loaded for attention weights (`Engine.load`)."""
     compared: bool = True
@@ -82,8 +79,7 @@ class Criterion:
             raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
         if self.rows:
             return self.rows(table, chosen_on)
-        mine = table[table["criterion"] == self.name]
-        return mine if "half" in mine else mine[mine["normalised"] == "raw"].assign(half="all")
+        return table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
 
 
 @cache
@@ -98,14 +94,6 @@ def criterion(name: str) -> Criterion:
     if name not in criteria():
         raise HeadroomError(f"criterion '{name}': unknown; use one of {', '.join(criteria())}")
     return criteria()[name]
-
-
-def score_heads(
-    model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
-) -> dict[str, Scores]:
-    """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
-    found = (score(model, batches, removed, half=half) for score in families(SCORES))
-    return {name: own for scores in found for name, own in scores.items()}
 
 
 def families(table: str) -> dict[Score, list[Criterion]]:
@@ -130,6 +118,8 @@ def family_names() -> list[str]:
 
 def family(name: str) -> dict[Score, list[Criterion]]:
     """Return the functions of a family with the criteria that each returns; raise HeadroomError if it is unknown."""
+    if name == EPOCHS:
+        return families(SCORES)
     if name not in _families():
         raise HeadroomError(f"--family {name}: unknown; use one of {', '.join(_families())}")
     found: dict[Score, list[Criterion]] = {}
@@ -140,21 +130,14 @@ def family(name: str) -> dict[Score, list[Criterion]]:
 
 @cache
 def _families() -> dict[str, dict[str, Score]]:
-    """Return, by module, the function of every criterion of the table `bakeoff_scores`, and of those in `ALSO`."""
+    """Return, by module, the function of every criterion of the table `scores_compared`, and of those in `ALSO`."""
     found: dict[str, dict[str, Score]] = {}
     for place in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{place.name}")
-        own = {one.name: one.score for one in module.CRITERIA if one.table == BAKEOFF and one.score}
+        own = {one.name: one.score for one in module.CRITERIA if one.table == COMPARED and one.score}
         if own:
             found[place.name] = own | dict.fromkeys(getattr(module, "ALSO", ()), next(iter(own.values())))
     return found
-
-
-def score_rows(found: Mapping[str, Scores]) -> Iterator[dict[str, Any]]:
-    """Yield the head, the criterion and the value of every score, as columns."""
-    for name, scores in found.items():
-        for head in sorted(scores):
-            yield {**asdict(head), "criterion": name, "value": scores[head]}
 
 
 def normalise_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
@@ -192,11 +175,11 @@ def check(place: str, named: Sequence[str], main: str) -> list[str]:
     """Return the errors in the criteria of a task's settings, a line with the key for each."""
     key, known = f"configuration: {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
-    own = [name for name, one in known.items() if one.table != BAKEOFF]
+    own = [name for name, one in known.items() if one.table != COMPARED]
     mistakes = [
         f"{key}.criteria: unknown criterion '{name}'; use {', '.join(own)}" for name in named if name not in known
     ]
-    apart = [name for name in named if name in known and known[name].table == BAKEOFF]
+    apart = [name for name in named if name in known and known[name].table == COMPARED]
     mistakes += [
         f"{key}.criteria: '{name}' is only computed to be compared; name it in bakeoff.criteria" for name in apart
     ]

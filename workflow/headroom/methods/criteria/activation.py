@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 
 if TYPE_CHECKING:
@@ -133,6 +133,5 @@ class ChannelSums:
 
 
 CRITERIA = tuple(
-    Criterion(name, "forward", False, source, BAKEOFF, score=activation_scores, compared=False)
-    for name, source in SOURCES.items()
+    Criterion(name, "forward", False, source, COMPARED, score=activation_scores) for name, source in SOURCES.items()
 )

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ CRITERIA = tuple(
         "forward",
         False,
         "Greedy-Gnorm (arXiv 2602.04491), baseline",
-        BAKEOFF,
+        COMPARED,
         score=entropy_scores,
         maps=True,
-        compared=False,
     )
     for name in ("attention-entropy", "attention-entropy-inverse")
 )

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head, Site
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -131,9 +131,8 @@ CRITERIA = (
         "backward",
         True,
         "Hao et al. 2021, Eq. 3 and 5",
-        BAKEOFF,
+        COMPARED,
         score=attention_attribution_scores,
         maps=True,
-        compared=False,
     ),
 )

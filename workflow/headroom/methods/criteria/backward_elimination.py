@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from headroom.engines.batch import Batch
@@ -79,8 +79,7 @@ CRITERIA = (
         "forward",
         True,
         "greedy selection by the loss",
-        BAKEOFF,
+        COMPARED,
         score=backward_elimination_scores,
-        compared=False,
     ),
 )

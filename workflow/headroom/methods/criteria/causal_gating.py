@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -182,8 +182,7 @@ CRITERIA = (
         "training",
         True,
         "Nam et al. 2025",
-        BAKEOFF,
+        COMPARED,
         score=causal_gating_scores,
-        compared=False,
     ),
 )

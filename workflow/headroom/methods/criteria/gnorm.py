@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from torch import nn
@@ -82,8 +82,7 @@ CRITERIA = (
         "backward",
         True,
         "Greedy-Gnorm (arXiv 2602.04491)",
-        BAKEOFF,
+        COMPARED,
         score=gnorm_scores,
-        compared=False,
     ),
 )

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.gradient import SOURCES as GRANULARITIES
 from headroom.methods.criteria.gradient import Granularities, build_rows, gate_gradients, of_heads, place_kept
 
@@ -163,8 +163,7 @@ def _exchange_heads(matrix: Tensor, count: int) -> list[int]:
 
 
 CRITERIA = tuple(
-    Criterion(name, "backward", True, source, BAKEOFF, score=score_shared, compared=False)
-    for name, source in SOURCES.items()
+    Criterion(name, "backward", True, source, COMPARED, score=score_shared) for name, source in SOURCES.items()
 )
 
 ALSO = tuple(GRANULARITIES)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -110,8 +110,7 @@ CRITERIA = (
         "backward",
         True,
         "Sundararajan et al. 2017, Eq. 1, over gates",
-        BAKEOFF,
+        COMPARED,
         score=score_by_integrated_gradients,
-        compared=False,
     ),
 )

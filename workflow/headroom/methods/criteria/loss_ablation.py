@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, REFERENCE, Criterion, Scores
+from headroom.methods.criteria import COMPARED, REFERENCE, Criterion, Scores
 
 if TYPE_CHECKING:
     from headroom.engines.batch import Batch
@@ -37,8 +37,7 @@ CRITERIA = (
         "sweep",
         True,
         "Michel et al. 2019, section 3.2, by loss",
-        table=BAKEOFF,
+        table=COMPARED,
         score=loss_ablation,
-        compared=False,
     ),
 )

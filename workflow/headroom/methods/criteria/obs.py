@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head, Site
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.activation import columns, watch
 from headroom.methods.criteria.gradient import of_heads, place_kept
 
@@ -90,6 +90,4 @@ def eliminate(weight: Tensor, moments: Tensor) -> Tensor:
     return scores
 
 
-CRITERIA = (
-    Criterion("obs", "forward", False, "ZipLM (Kurtic et al. 2023)", BAKEOFF, score=obs_scores, compared=False),
-)
+CRITERIA = (Criterion("obs", "forward", False, "ZipLM (Kurtic et al. 2023)", COMPARED, score=obs_scores),)

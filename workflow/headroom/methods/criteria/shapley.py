@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -167,8 +167,7 @@ CRITERIA = (
         "forward",
         True,
         "Held and Yang 2023",
-        BAKEOFF,
+        COMPARED,
         score=shapley_scores,
-        compared=False,
     ),
 )

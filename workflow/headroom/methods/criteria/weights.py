@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
-from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.activation import columns
 
 if TYPE_CHECKING:
@@ -36,6 +36,4 @@ def magnitude_scores(
     return {"magnitude": scores}
 
 
-CRITERIA = (
-    Criterion("magnitude", "none", False, "the l2 norm of weights", BAKEOFF, score=magnitude_scores, compared=False),
-)
+CRITERIA = (Criterion("magnitude", "none", False, "the l2 norm of weights", COMPARED, score=magnitude_scores),)
