@@ -89,8 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
         try:
             model = load(checkpoint, any(one.maps for one in own))
-            cut = {"cut": number} if (number := engine.count_cut(model, examples)) else {}
-            leading = leading_columns(given, checkpoint) | {"signature": signature(**about, **cut)}
+            cut = engine.count_cut(model, examples)
+            asked = signature(**about, **({"cut": cut} if cut else {}))
+            leading = leading_columns(given, checkpoint) | {"signature": asked}
             batches = engine.batches(model, examples, settings.batch_examples)
             for half, index in HALVES.items():
                 with count_passes(model, len(examples)) as passes:
@@ -108,8 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             skipped |= {one.name: str(error) for one in own}
             continue
         logger.info("scored %s by %s", checkpoint, ", ".join(one.name for one in own))
-        for number in cut.values():
-            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, number)
+        if cut:
+            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
     for name, why in skipped.items():
         logger.info("skipped %s: %s", name, why)
     if not scores:
