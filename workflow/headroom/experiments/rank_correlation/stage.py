@@ -91,7 +91,7 @@ def read_criteria(given: argparse.Namespace) -> list[Scored]:
 
 
 def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
-    """Yield the agreement of every pair of criteria over all heads, the heads of each kind and of each site.
+    """Yield the agreement of every pair of criteria over all heads and the heads of each kind.
 
     Raises:
         HeadroomError: If there are fewer than two criteria, or they are of different runs or heads.
@@ -100,9 +100,8 @@ def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
         raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
     _check_same(found)
     heads = sorted(found[0].scores)
-    sites = {head: f"{head.kind}{head.layer}" for head in heads}
-    for scope in dict.fromkeys(["all", *(head.kind for head in heads), *sites.values()]):
-        chosen = [head for head in heads if scope in ("all", head.kind, sites[head])]
+    for scope in dict.fromkeys(["all", *(head.kind for head in heads)]):
+        chosen = [head for head in heads if scope in ("all", head.kind)]
         for first, second in itertools.combinations(found, 2):
             if len(chosen) >= ranks.FEWEST_HEADS:
                 yield {"epoch": found[0].place[1], "scope": scope} | _row(first, second, chosen)

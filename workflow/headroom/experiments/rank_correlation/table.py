@@ -8,7 +8,7 @@ RANK_CORRELATION = Table(
     key=("run", "epoch", "scope", "first", "second", "statistic"),
     columns=(
         *RUN,
-        Column("scope", "text", "heads compared: `all`, those of a kind, or those of one site, e.g. `E3`; at least 4"),
+        Column("scope", "text", "heads compared: `all`, or those of a kind; at least 4"),
         Column(
             "first",
             "text",
