@@ -1,7 +1,7 @@
 """Interventions of every form, and replacement means that are far from the heads' outputs."""
 
 import torch
-from headroom.core.heads import all_heads
+from headroom.core.heads import all_heads, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Addition, Replacements
 
@@ -36,6 +36,17 @@ def of_every_form(removed, sites):
         for factors in ((), scale)
         for replacement in ("zero", "mean")
     ] + [Intervention(frozenset(removed), repair="refit")]
+
+
+def of_profiles(profiles, sites):
+    """Yield, for each profile, the interventions that remove, replace, scale or make up for its heads."""
+    for profile in profiles:
+        removed = parse_profile(profile, sites)
+        yield Intervention(removed)
+        yield Intervention(removed, replacement="mean")
+        yield Intervention(removed, replacement="resample")
+        yield Intervention.scaled(dict.fromkeys(removed, -0.5))
+        yield Intervention(removed, repair="refit")
 
 
 FORMS = 5

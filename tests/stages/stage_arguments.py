@@ -5,6 +5,8 @@ from pathlib import Path
 from toy_run import ToyRun
 
 STUDY = ["--study", "toy", "--run", "translation.baseline.seed1"]
+UPDATES = ["--gate-updates", "6", "--updates", "2", "--batch-examples", "12"]
+BRIEF_GATES = [*UPDATES, "--judge-on", "check", "--test-examples", "8"]
 QUICK = ["--resamples", "20", "--length-factor", "0", "--length-offset", "6"]
 
 

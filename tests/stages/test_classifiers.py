@@ -32,6 +32,7 @@ from headroom.experiments.timing import stage as timing
 from headroom.experiments.timing.table import TIMING
 from headroom.experiments.training import stage as training
 from headroom.preparation import encoder
+from stages.stage_arguments import BRIEF_GATES
 from toy_encoder import toy_text, write_encoder
 from toy_fine_tuning import write_corpus
 
@@ -208,21 +209,8 @@ def test_counts_by_hand(made, tmp_path):
     ids=lambda way: way[1],
 )
 def test_learned_gates_and_their_controls(made, tmp_path, way):
-    brief = [
-        "--gate-updates",
-        "4",
-        "--updates",
-        "2",
-        "--batch-examples",
-        "12",
-        "--judge-on",
-        "check",
-        "--test-examples",
-        "8",
-        *QUICK,
-    ]
     more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
-    gates.main(arguments(made, tmp_path / "pruned.csv", *brief, *way, *more))
+    gates.main(arguments(made, tmp_path / "pruned.csv", *BRIEF_GATES, *QUICK, *way, *more))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["heads"]) == {made.heads}
     for path in (tmp_path / "models").glob("*/epoch?"):

@@ -20,25 +20,12 @@ from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
 from headroom.settings.answers import DecodingSettings
-from stages.stage_arguments import QUICK, looking_at
+from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at
 from toy_run import SHAPE
-
-BRIEF = [
-    "--gate-updates",
-    "6",
-    "--updates",
-    "2",
-    "--batch-examples",
-    "12",
-    "--judge-on",
-    "check",
-    "--test-examples",
-    "8",
-]
 
 
 def arguments(toy, checkpoint, place, *more):
-    return [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--output", str(place / "pruned.csv"), *more]
+    return [*looking_at(toy, checkpoint), *QUICK, *BRIEF_GATES, "--output", str(place / "pruned.csv"), *more]
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +159,7 @@ def from_the_start(toy, place, *more, seed=1):
 
 def from_scratch_table(toy, checkpoint, place, *more):
     """Train it further, judge it, and return the table."""
-    flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--setting", "0.01", *more]
+    flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF_GATES, "--setting", "0.01", *more]
     model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
     from_scratch.main([*flags, *model, "--output", str(place / "scratch.csv")])
     return PRUNED_MODELS.read(place / "scratch.csv")

@@ -13,7 +13,7 @@ from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.gates import Replacements
 from headroom.engines.translation_scores import sample_rows
 from headroom.settings.answers import DecodingSettings
-from known_replacements import drawn_addition
+from known_replacements import drawn_addition, of_profiles
 
 SHORT = DecodingSettings(length_factor=0, length_offset=9)
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
@@ -27,16 +27,6 @@ def batches(lively, texts):
 @pytest.fixture
 def sweep(lively, batches):
     return Sweep(lively, batches, lively.translate_pieces(batches, SHORT), SHORT)
-
-
-def interventions(model):
-    for profile in PROFILES:
-        removed = parse_profile(profile, model.sites)
-        yield Intervention(removed)
-        yield Intervention(removed, replacement="mean")
-        yield Intervention(removed, replacement="resample")
-        yield Intervention.scaled(dict.fromkeys(removed, -0.5))
-        yield Intervention(removed, repair="refit")
 
 
 def replacements(model):
@@ -63,7 +53,7 @@ def swept(model, sweep, intervention):
 def test_every_intervention_equals_plain_decoding_and_losses(lively, batches, sweep):
     full = lively.translate_pieces(batches, SHORT)
     changed = 0
-    for one in interventions(lively):
+    for one in of_profiles(PROFILES, lively.sites):
         pieces, nats = plainly(lively, batches, one)
         found = swept(lively, sweep, one)
         assert found.pieces == pieces, str(one)
@@ -76,7 +66,7 @@ def test_every_intervention_equals_plain_decoding_and_losses(lively, batches, sw
 def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypatch, name, value):
     monkeypatch.setattr(translation_scores if name == "EVERY" else sweeps, name, value)
     sweep = Sweep(lively, batches, lively.translate_pieces(batches, SHORT), SHORT)
-    for one in list(interventions(lively))[::3]:
+    for one in list(of_profiles(PROFILES, lively.sites))[::3]:
         pieces, nats = plainly(lively, batches, one)
         found = swept(lively, sweep, one)
         assert found.pieces == pieces
@@ -98,7 +88,7 @@ def test_sentences_decoded_again_are_counted_and_differences_found(lively, batch
 
 
 def test_the_sample_rotates_with_the_intervention(lively):
-    ones = list(interventions(lively))
+    ones = list(of_profiles(PROFILES, lively.sites))
     rows = [tuple(sample_rows(one, range(500))) for one in ones]
     assert all(len(row) == 10 for row in rows)
     assert len(set(rows)) > len(ones) / 2

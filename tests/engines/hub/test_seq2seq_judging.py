@@ -11,7 +11,7 @@ from headroom.engines.engine import AGAIN
 from headroom.engines.hub.seq2seq import judging
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier, group_batches
 from headroom.settings.answers import DecodingSettings
-from known_replacements import drawn_replacements
+from known_replacements import drawn_replacements, of_profiles
 from translators import SOURCES, TARGETS, load_translator, write_translator
 
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
@@ -30,16 +30,6 @@ def sentences(*, at_once=3):
     return Seq2SeqSet(name="check", pairs=pairs, settings=short, resamples=5)
 
 
-def interventions(model):
-    for profile in PROFILES:
-        removed = parse_profile(profile, model.sites)
-        yield Intervention(removed)
-        yield Intervention(removed, replacement="mean")
-        yield Intervention(removed, replacement="resample")
-        yield Intervention.scaled(dict.fromkeys(removed, -0.5))
-        yield Intervention(removed, repair="refit")
-
-
 def plainly(model, judged, one, replacements):
     """Return translations and losses without any reuse."""
     with model.gates.applied(one, replacements), torch.inference_mode():
@@ -56,7 +46,7 @@ def test_sweeps_give_the_answers_of_plain_generation(translator, rows, monkeypat
     judged, replacements = sentences(), drawn_replacements(translator.live_sites)
     full = judged.judge(translator)
     changed = 0
-    for one in list(interventions(translator))[:: 1 if rows > 2 else 4]:
+    for one in list(of_profiles(PROFILES, translator.sites))[:: 1 if rows > 2 else 4]:
         pieces, nats = plainly(translator, judged, one, replacements)
         found = judged.judge_under(translator, one, full, replacements)
         assert found.answers == pieces, one
