@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
-from headroom.methods.criteria.causal_gating import CausalGates, causal_gates, causal_gating_scores
+from headroom.methods.criteria.causal_gating import causal_gates, causal_gating_scores
 from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_game import GameModel, heads_of, numbers
@@ -81,35 +81,33 @@ class TestUpdates:
         assert not any(weight.requires_grad or weight.grad is not None for weight in model.model.parameters())
 
 
-class TestRoles:
-    @pytest.mark.parametrize(
-        ("opened", "closed", "role", "score"),
-        [
-            (0.9, 0.8, "facilitating", 0.85),
-            (0.9, 0.1, "irrelevant", 0.5),
-            (0.2, 0.1, "interfering", 0.15),
-        ],
-    )
-    def test_by_hand(self, opened, closed, role, score):
-        gates = CausalGates(opened, closed)
-        assert (gates.facilitating, gates.interfering) == pytest.approx((closed, 1 - opened))
-        assert gates.irrelevant == pytest.approx(opened * (1 - closed))
-        assert gates.role == role
-        assert gates.score == pytest.approx(score)
+def of_role(found, role):
+    """Return the heads of a role: that of the largest of G-, G+ (1 - G-) and 1 - G+, by the paper."""
+    sizes = {
+        head: {
+            "facilitating": gates.closed,
+            "irrelevant": gates.opened * (1 - gates.closed),
+            "interfering": 1 - gates.opened,
+        }
+        for head, gates in found.items()
+    }
+    return {head for head, of_head in sizes.items() if max(of_head, key=of_head.get) == role}
 
+
+class TestRoles:
     def test_of_a_game(self):
         found = causal_gates(GameModel(game), numbers(4, 4), updates=30)
-        assert [gates.role for gates in found.values()] == ["facilitating", "interfering", "irrelevant", "irrelevant"]
+        roles = ("facilitating", "interfering", "irrelevant")
+        assert [of_role(found, role) for role in roles] == [{ONE}, {TWO}, {THREE, FOUR}]
 
     def test_of_planted_heads(self, tmp_path):
         model = planted_classifier(tmp_path / "model")
         batches = model.batches(marked_text(), examples=12)
         found = causal_gates(model, batches, updates=40)
-        roles = {head: gates.role for head, gates in found.items()}
-        assert {head for head, role in roles.items() if role == "facilitating"} == HELPFUL
-        assert {head for head, role in roles.items() if role == "interfering"} == HARMFUL
+        assert of_role(found, "facilitating") == HELPFUL
+        assert of_role(found, "interfering") == HARMFUL
         scores = causal_gating_scores(model, batches, updates=40)["causal-gating"]
-        assert scores == {head: gates.score for head, gates in found.items()}
+        assert scores == {head: pytest.approx((gates.opened + gates.closed) / 2) for head, gates in found.items()}
         assert roc_auc_score([head in HELPFUL for head in scores], list(scores.values())) == 1
 
 

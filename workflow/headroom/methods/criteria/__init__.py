@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 Scores = Mapping[Head, float]
 
 Score = Callable[..., Mapping[str, Scores]]
-"""From a model, batches, removed heads and `half` (0, 1 or None for all) to scores by criterion."""
+"""From a model in eval mode, whose parameters need no gradient, batches with references, heads that are removed from
+the start, and `half` (0 or 1 for examples at even or odd positions, None for all) to scores by criterion. Of functions
+with `examples`, so many from the start of the set or half are used, None for all."""
 
 SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""

@@ -46,15 +46,7 @@ def attention_attribution_scores(
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by `attention-attribution`; heads removed or sliced out score 0.
 
-    Costs `steps` forward and backward passes over the examples for each site, and one forward pass for the weights.
-
-    Args:
-        model: A model in eval mode, loaded to show its attention weights; its parameters need no gradient.
-        batches: Batches with references.
-        removed: Heads that are removed from the start.
-        half: 0 or 1 for examples at even or odd positions of the set only.
-        examples: The number of examples, from the start of the set or half; None for all.
-        steps: m.
+    Costs m = `steps` forward and backward passes over the examples for each site, and one forward pass for the weights.
 
     Raises:
         HeadroomError: If the model does not show its attention weights, or a site has no values.

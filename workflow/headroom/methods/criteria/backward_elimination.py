@@ -59,13 +59,6 @@ def backward_elimination_scores(
     """Score all heads by `backward-elimination`: the step at which they are removed; 0 for heads removed before.
 
     Costs at most H (H + 3) / 2 forward passes over the examples: each step adds one that the others build on.
-
-    Args:
-        model: A model in eval mode.
-        batches: Batches with references.
-        removed: Heads that are removed from the start.
-        half: 0 or 1 for examples at even or odd positions of the set only.
-        examples: The number of examples, from the start of the set or half; None for all.
     """
     from headroom.methods.masked_losses import all_scores, list_examples
 

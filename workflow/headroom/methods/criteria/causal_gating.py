@@ -20,7 +20,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from headroom.core.heads import Head
 from headroom.methods.criteria import COMPARED, Criterion
@@ -46,8 +46,6 @@ CLIP = 1.0
 UPDATES = 100
 """Updates of each of the three fits; the paper makes 500. Gates decide in tens of updates at this learning rate."""
 
-Role = Literal["facilitating", "irrelevant", "interfering"]
-
 
 @dataclass(frozen=True)
 class CausalGates:
@@ -55,27 +53,6 @@ class CausalGates:
 
     opened: float
     closed: float
-
-    @property
-    def facilitating(self) -> float:
-        """G-, in (0, 1)."""
-        return self.closed
-
-    @property
-    def irrelevant(self) -> float:
-        """G+ (1 - G-), in (0, 1)."""
-        return self.opened * (1 - self.closed)
-
-    @property
-    def interfering(self) -> float:
-        """1 - G+, in (0, 1)."""
-        return 1 - self.opened
-
-    @property
-    def role(self) -> Role:
-        """The role with the largest value."""
-        roles: tuple[Role, ...] = ("facilitating", "irrelevant", "interfering")
-        return max(roles, key=lambda role: getattr(self, role))
 
     @property
     def score(self) -> float:
@@ -159,15 +136,6 @@ def causal_gating_scores(
     """Score all heads by `causal-gating`, the mean of G+ and G-, in (0, 1); heads removed or sliced out score 0.
 
     Costs 3 * `updates` forward and backward passes over one batch, for any number of heads and examples.
-
-    Args:
-        model: A model in eval mode, whose parameters need no gradient.
-        batches: Batches with references.
-        removed: Heads that stay closed.
-        half: 0 or 1 for examples at even or odd positions of the set only.
-        updates: As in `causal_gates`.
-        strength: As in `causal_gates`.
-        seed: As in `causal_gates`.
     """
     from headroom.methods.masked_losses import all_scores, list_examples
 

@@ -57,15 +57,7 @@ def score_by_integrated_gradients(
     """Score all heads by `integrated-gradients`, in nats per example.
 
     Costs a forward and a backward pass over the examples for every point, one more than steps, for any number of heads.
-
-    Args:
-        model: A model in eval mode, whose parameters need no gradient.
-        batches: Batches with references.
-        removed: Heads that stay closed on the whole path; they score 0, as do heads sliced out.
-        half: 0 or 1 for examples at even or odd positions of the set only.
-        steps: Steps of the quadrature at first.
-        complete: The error above which they are doubled, see `COMPLETE`.
-        examples: The number of examples, from the start of the set or half; None for all.
+    Removed heads stay closed on the whole path; they score 0, as do heads sliced out.
     """
     from headroom.methods.masked_losses import all_scores, list_examples, open_heads
 

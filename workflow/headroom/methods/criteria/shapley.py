@@ -143,16 +143,6 @@ def shapley_scores(
     """Score all heads by `shapley`, in nats per example; heads removed or sliced out score 0.
 
     Costs at most permutations times H forward passes over the examples, without truncation.
-
-    Args:
-        model: A model in eval mode.
-        batches: Batches with references.
-        removed: Heads that are removed from the start.
-        half: 0 or 1 for examples at even or odd positions of the set only.
-        permutations: As in `shapley_values`.
-        tolerance: As in `shapley_values`.
-        examples: The number of examples, from the start of the set or half; None for all.
-        seed: The seed of the permutations.
     """
     from headroom.methods.masked_losses import all_scores, list_examples
 
