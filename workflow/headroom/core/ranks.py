@@ -5,26 +5,17 @@ resamples are then matrix products instead of loops.
 """
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import draw_resamples, resampling_weights
+from headroom.core.statistics import Estimate, draw_resamples, resampling_weights
 
 RESAMPLES = 1000
 """Bootstrap samples of heads."""
 
 FEWEST_HEADS = 4
 """Minimum number of heads for a correlation."""
-
-
-class Agreement(NamedTuple):
-    """A statistic with its 95 % percentile interval; NaN where it is not defined."""
-
-    value: float
-    low: float
-    high: float
 
 
 def reliability(first: ndarray, second: ndarray) -> float:
@@ -36,7 +27,7 @@ def reliability(first: ndarray, second: ndarray) -> float:
     return max(0.0, 2 * half / (1 + half)) if half > -1 else 0.0
 
 
-def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
+def correlation(statistic: str, first: ndarray, second: ndarray) -> Estimate:
     """Return the correlation of two score lists of the same heads.
 
     Args:
@@ -48,12 +39,12 @@ def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
         The correlation with its interval over heads; NaN if a list is constant or too short.
     """
     if len(first) < FEWEST_HEADS:
-        return Agreement(numpy.nan, numpy.nan, numpy.nan)
+        return Estimate(numpy.nan)
     compute = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}[statistic]
     return _with_interval(compute(*_floats(first, second), _weights(len(first))))
 
 
-def overlap(first: ndarray, second: ndarray, k: int) -> Agreement:
+def overlap(first: ndarray, second: ndarray, k: int) -> Estimate:
     """Return the share of the k highest by `first` that are also among the k highest by `second`.
 
     Ties are broken by position. The share expected by chance is `chance_overlap`.
@@ -81,13 +72,13 @@ def _weights(heads: int) -> ndarray:
     return numpy.vstack([numpy.ones(heads), resampled])
 
 
-def _with_interval(values: ndarray) -> Agreement:
+def _with_interval(values: ndarray) -> Estimate:
     """Split (1 + RESAMPLES,) into the value and the interval over the defined resamples."""
     defined = values[1:][numpy.isfinite(values[1:])]
     if not numpy.isfinite(values[0]) or not len(defined):
-        return Agreement(numpy.nan, numpy.nan, numpy.nan)
+        return Estimate(numpy.nan)
     low, high = numpy.quantile(defined, [0.025, 0.975])
-    return Agreement(float(values[0]), float(low), float(high))
+    return Estimate(float(values[0]), float(low), float(high))
 
 
 def _pearson(first: ndarray, second: ndarray, weights: ndarray) -> ndarray:

@@ -99,7 +99,7 @@ def harm(metric: str, delta: ndarray) -> ndarray:
     return delta if metric in LOWER_IS_BETTER else -delta
 
 
-def draw_resamples(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
+def draw_resamples(sentences: int, samples: int = 1000) -> ndarray:
     """Draw resamples of the sentences with replacement, as sacrebleu does.
 
     Returns:
@@ -110,7 +110,7 @@ def draw_resamples(sentences: int, samples: int = 1000, seed: int = SEED) -> nda
     """
     if sentences < 1:
         raise HeadroomError("evaluation set: contains no sentences; check the set's text files")
-    return numpy.random.default_rng(seed).choice(sentences, size=(samples, sentences), replace=True)
+    return numpy.random.default_rng(SEED).choice(sentences, size=(samples, sentences), replace=True)
 
 
 def resampling_weights(indices: ndarray) -> ndarray:
@@ -124,18 +124,18 @@ def resampling_weights(indices: ndarray) -> ndarray:
     return counts.reshape(samples, sentences).astype(numpy.float64)
 
 
-def interval(resampled: ndarray, level: float = LEVEL) -> tuple[float, float]:
+def interval(resampled: ndarray) -> tuple[float, float]:
     """Return the percentile interval of resampled values."""
-    low, high = numpy.quantile(resampled, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    low, high = numpy.quantile(resampled, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
     return float(low), float(high)
 
 
 # Two systems on the same examples
 
 
-def exchanges(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
+def exchanges(sentences: int, samples: int = 1000) -> ndarray:
     """Draw the sentences whose outputs two systems exchange, (samples, sentences) of 0 and 1 as float64."""
-    return numpy.random.default_rng(seed).integers(0, 2, size=(samples, sentences)).astype(numpy.float64)
+    return numpy.random.default_rng(SEED).integers(0, 2, size=(samples, sentences)).astype(numpy.float64)
 
 
 def exchange_outputs(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> ndarray:

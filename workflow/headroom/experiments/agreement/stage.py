@@ -11,7 +11,7 @@ from headroom.core import ranks
 from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
-from headroom.core.statistics import SEED, harm
+from headroom.core.statistics import SEED, Estimate, harm
 from headroom.core.table import signature
 from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.agreement.table import AGREEMENT
@@ -102,7 +102,7 @@ def _kind_rows(effects: pandas.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(effects, found, statistic="overlap", dropped=0, k=k, chance=chance)
 
 
-def _row(effects: pandas.DataFrame, found: ranks.Agreement, **values: Any) -> dict[str, Any]:
+def _row(effects: pandas.DataFrame, found: Estimate, **values: Any) -> dict[str, Any]:
     """Return a row; its signature is that of the first set, with differing parts of the second marked `b-`."""
     first = effects.iloc[0]
     made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(effects))
