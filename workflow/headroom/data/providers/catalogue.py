@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import atomic_path, sha256
 from headroom.data.archives import FAULTS, read_all
 from headroom.data.catalogue import (
@@ -185,7 +185,7 @@ class Table:
         """
         if isinstance(wanted, str) and wanted not in self.header:
             raise HeadroomError(
-                f"{self.name}, line 1: no column '{wanted}' in {', '.join(self.header)}; correct the catalogue"
+                f"{self.name}, line 1: no column '{wanted}' in {shorten(', '.join(self.header))}; correct the catalogue"
             )
         place = self.header.index(wanted) if isinstance(wanted, str) else wanted - 1
         if self.rows and place >= len(self.rows[0]):

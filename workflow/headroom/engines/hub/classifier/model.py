@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.batch import Batch
@@ -151,8 +151,8 @@ class ClassificationModel(HubModel[LabelledBatch]):
     def _index(self, label: str) -> int:
         if label not in self.labels:
             raise HeadroomError(
-                f"label '{label}': unknown to the model; use one of {', '.join(self.labels)} (id2label in "
-                "its config.json)"
+                f"label '{shorten(label)}': unknown to the model; use one of {shorten(', '.join(self.labels))} "
+                "(id2label in its config.json)"
             )
         return self.labels.index(label)
 
