@@ -96,7 +96,7 @@ def test_a_repaired_model_is_saved(toy, lively, lively_checkpoint, tmp_path, kin
         assert values[f"loss_{name}"] == pytest.approx(expected, rel=1e-4)
     sliced = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
     plain = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
-    bias = next(live.attention.bias for live in sliced.live_sites if str(live.site) == "A2")
+    bias = next(live.output.bias for live in sliced.live_sites if str(live.site) == "A2")
     before = next(live.output.bias for live in plain.live_sites if str(live.site) == "A2")
     assert torch.equal(bias, before) == (kind == "obs")  # a site without heads computes its mean or, by obs, nothing
 

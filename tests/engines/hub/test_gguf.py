@@ -109,6 +109,7 @@ def test_without_heads_it_is_loaded_by_its_directory_alone(plain, tmp_path):
     gone = frozenset(found.units("group")[1])
     found.remove(gone)
     found.save(tmp_path / "sliced")
+    assert "gguf" not in (tmp_path / "sliced/config.json").read_text()
     (batch,) = plain.sentence_batches([TEXT], 1)
     with torch.inference_mode(), plain.gates.masked(gone):
         torch.testing.assert_close(headroom.load(tmp_path / "sliced").logits(batch), plain.logits(batch))

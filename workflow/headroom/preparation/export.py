@@ -129,9 +129,8 @@ def _convert_tensors(model: TranslationModel, built: PreTrainedModel) -> dict[st
     state: dict[str, Tensor] = {}
     for name, value in model.model.named_parameters(remove_duplicate=False):
         own = f"model.{name}"
-        others = {"lm_head.weight"} if own == _OUTPUT else {own, own.replace(".bias", ".constant.bias")}  # no heads
-        place = next(iter(others & wanted.keys()), None)
-        if place is None:
+        place = "lm_head.weight" if own == _OUTPUT else own
+        if place not in wanted:
             raise HeadroomError(f"export: {type(built).__name__} has no {own}; such models cannot be written")
         state[place] = value
     for side, part in (("encoder", model.model.encoder), ("decoder", model.model.decoder)):

@@ -90,6 +90,7 @@ def configure(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTrai
     """Return the configuration from which transformers builds a model like this one, with the heads of its sites."""
     config = copy.deepcopy(model.config)
     config.dtype = model.dtype
+    vars(config).pop("quantization_config", None)  # of a GGUF file, whose numbers were read into floats
     said = {"removed": format_profile(head for live in sites for head in live.removed_heads())}
     if not said["removed"]:
         config.architectures = config.architectures or [plain_name(model)]  # a GGUF file has none
