@@ -1,8 +1,10 @@
 import re
+import shutil
 from pathlib import Path
 
 import pytest
-from whole_project import ROOT, Project
+from commands import run
+from whole_project import ROOT, TINY, Project, environment, new_project, own_text, planned
 
 HERE = Project(ROOT)
 
@@ -73,3 +75,23 @@ def test_studies_name_no_place_outside_of_the_project() -> None:
 
 def jobs(output: str) -> list[str]:
     return sorted(re.findall(r"^\w+ +\d+$", output, flags=re.M))
+
+
+@pytest.mark.long
+def test_any_place_will_do(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "user's data (2)" / "head room")
+    place = tmp_path / "elsewhere" / "T\u00e4st &co"
+    (place / TINY).parent.mkdir(parents=True)
+    shutil.copy(ROOT / TINY, place / TINY)
+    study = own_text(Project(place))
+    (tmp_path / "li nk").symlink_to(project.root)
+    snakefile = str(tmp_path / "li nk" / "Snakefile")
+    target = "results/own/translation/corpus/corpus.json"
+    command = ["snakemake", target, "-s", snakefile, "--cores", "2", "--configfile", str(place / study)]
+    inside = {key: value for key, value in environment().items() if key != "HOME"}
+    ended = run([*command, "--directory", str(place)], cwd=tmp_path, env=inside)
+    assert ended.status == 0, ended.output
+    assert (place / target).is_file()
+    assert planned(run([*command, "--directory", str(place), "-n"], cwd=tmp_path, env=inside)) == {}
+    assert run([*command, "--directory", str(place), "--unlock"], cwd=tmp_path, env=inside).status == 0
+    assert not (project.root / ".snakemake").exists()
