@@ -78,14 +78,21 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 
 FILES = (
     *(f"text/{name}.{kind}" for name in ("train", "valid", "test") for kind in ("source", "target", "tsv")),
-    *("text/own.conllu", "release/model.pt"),
+    *("text/own.conllu", "text/other.conllu"),
+    *(f"release/{name}" for name in ("model.pt", "dict.en.txt", "dict.fr.txt", "bpecodes")),
     *(
         f"{place}/{name}"
         for place in ("encoder", "classifier", "decoder", "marian")
-        for name in ("config.json", "model.safetensors")
+        for name in ("config.json", "model.safetensors", "tokenizer.json")
     ),
 )
-"""The user's files that the studies name; Snakemake only requires that they exist."""
+"""The user's files that the studies name."""
+
+CONTENTS = {
+    ".tsv": "sentence\tlabel\tgroup\tgood\tbad\na dog\tgood\tnumber\ta dog sees\ta dog see\n",
+    ".conllu": "1\tdogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n\n",
+}
+"""By their endings, what can be read of them before any job; others have any text."""
 
 HOW = ("mirror", "shards", "epochs_per_job")
 """Keys that change no result, and are not in the report; any other key reruns the rule `configuration`."""
@@ -174,7 +181,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
     ],
     "files": [
         ({"translation.corpus.train.source": "text/test.source"}, "text_translation"),
-        ({"translation.treebank.path": "text/valid.tsv"}, "treebank"),
+        ({"translation.treebank.path": "text/other.conllu"}, "treebank"),
         ({"classification.reviews.encoder.path": "classifier"}, "encoder"),
         ({"classification.hops.encoder.hops": 4}, "encoder_2"),
         ({"classification.hub.corpus.revision": "v1"}, "text_classification"),
