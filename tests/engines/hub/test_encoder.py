@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -155,7 +156,8 @@ def with_pieces(words):
 
 
 def pickled(source):
-    (source / "model.safetensors").rename(source / "pytorch_model.bin")
+    (source / "model.safetensors").unlink()
+    torch.save({"embeddings": Path(), "code": print}, source / "pytorch_model.bin")
 
 
 @pytest.mark.parametrize(
@@ -164,9 +166,9 @@ def pickled(source):
         (without("config.json"), r"source: no config\.json; give a model"),
         (without("model.safetensors"), r"no weights; add model\.safetensors"),
         (without("tokenizer.json"), "no tokenizer; add"),
-        (pickled, r"the weights are a pickle \(pytorch_model\.bin\)"),
+        (pickled, r"pytorch_model\.bin: refers to more than tensors, which may run code"),
         (cut("config.json"), "config.json"),
-        (cut("model.safetensors"), "the model"),
+        (cut("model.safetensors"), "safetensors: not in safetensors"),
         (cut("tokenizer.json"), "the tokenizer"),
         (configured(hidden_size=32), r"does not match config\.json, bert\..* is \(\d+.*\), expected \("),
         (configured(num_hidden_layers=3), r"bert\.encoder\.layer\.2\.\S+ is missing"),
@@ -251,14 +253,14 @@ class TestHub:
     def test_all_parts_of_split_weights_are_there(self, hub, tmp_path):
         index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
         (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
-        (tmp_path / "model-1.safetensors").touch()
+        save_file({"a": torch.ones(2)}, tmp_path / "model-1.safetensors")
         for settings in (HubModelSettings(name="some/model"), HubModelSettings(path=str(tmp_path))):
             hub()
             with pytest.raises(
                 HeadroomError, match=r"1 of 2 files of weights are missing, e\.g\. model-2\.safetensors;"
             ):
                 locate(settings, "released")
-        (tmp_path / "model-2.safetensors").touch()
+        save_file({"b": torch.ones(2)}, tmp_path / "model-2.safetensors")
         assert locate(HubModelSettings(path=str(tmp_path)), "released") == tmp_path
 
     def test_a_gguf_file_is_there(self, tmp_path):

@@ -1,6 +1,7 @@
 """Checkpoints of fairseq, full or sliced, read without executing code and written in fairseq's form."""
 
 import argparse
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import torch
 
 from headroom.core.errors import HeadroomError, out_of_memory
 from headroom.core.files import atomic_path
+from headroom.engines.wrapped import unwrap_names
 
 DESCRIPTOR = "headroom"
 """Key of the removed heads in a sliced checkpoint: {"removed": profile}."""
@@ -24,11 +26,24 @@ def load_state(path: Path | str) -> dict[str, Any]:
         HeadroomError: If the file is missing, truncated or not a fairseq checkpoint.
     """
     state = read_data(path, "truncated or not a checkpoint ({reason}); train or copy it again")
-    if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict) or not state.get("cfg"):
         raise HeadroomError(
             f"{path}: not a fairseq checkpoint, the keys 'model' and 'cfg' are missing; give another file"
         )
-    return state
+    return {**state, "model": unwrap_names(state["model"], path)}
+
+
+def describe_mismatch(error: RuntimeError, dictionaries: str) -> str:
+    """Return in what a checkpoint's tensors are not those of its settings, and what to do.
+
+    Args:
+        error: That of torch.
+        dictionaries: What the sizes of embeddings depend on, for the message.
+    """
+    reason = " ".join(str(error).split("\n", 1)[-1].split())[:160]
+    if re.search(r"size mismatch for \S*embed_tokens", str(error)):
+        return f"does not match {dictionaries}, {reason}; give the model's own"
+    return f"its tensors are not those of its settings, {reason}; copy the checkpoint again"
 
 
 def read_data(path: Path | str, otherwise: str) -> Any:

@@ -18,7 +18,7 @@ from headroom.data.subwords import piece_spans
 from headroom.engines.fairseq.attention import FusedAttention, fuse
 from headroom.engines.fairseq.batches import Language, ParallelBatch, cut, load_languages
 from headroom.engines.fairseq.candidates import Marks
-from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.engines.fairseq.checkpoint import DESCRIPTOR, describe_mismatch, load_state, save_model
 from headroom.engines.fairseq.decoding import ROWS, compute_limits, encode, greedy, join_encoded, pieces_until_end
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.sites import attention_maps, find_sites
@@ -92,9 +92,8 @@ class TranslationModel(HeadModel[ParallelBatch]):
             if fresh is None:
                 model.load_state_dict(state["model"])
         except RuntimeError as error:
-            raise HeadroomError(
-                f"{checkpoint}: does not match the vocabulary in {vocabulary}; give the model's own vocabulary"
-            ) from error
+            mismatch = describe_mismatch(error, f"the vocabulary in {vocabulary}")
+            raise HeadroomError(f"{checkpoint}: {mismatch}") from error
         loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded

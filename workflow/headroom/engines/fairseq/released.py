@@ -16,9 +16,10 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, check_archive, extract, fetch_archive
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.fairseq.checkpoint import read_data, save_model
+from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data, save_model
 from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
 from headroom.engines.fairseq.sites import PROJECTIONS, find_sites
+from headroom.engines.wrapped import unwrap_names
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
@@ -113,10 +114,8 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
     try:
         model.load_state_dict(state["model"])  # splits the projections, too
     except RuntimeError as error:
-        reason = " ".join(str(error).split("\n", 1)[-1].split())[:160]
-        raise HeadroomError(
-            f"{released}: does not match {source.name} and {target.name}, {reason}; give the model's own dictionaries"
-        ) from error
+        mismatch = describe_mismatch(error, f"{source.name} and {target.name}")
+        raise HeadroomError(f"{released}: {mismatch}") from error
     state["model"] = model.state_dict()
     state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
     del state["args"]
@@ -143,11 +142,12 @@ def read_dictionary(path: Path) -> Dictionary:
 def _read(path: Path) -> dict[str, Any]:
     with torch.serialization.safe_globals(list(_METERS)):  # in addition to those in `checkpoint`
         state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
-    if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
+    known = isinstance(state, dict) and isinstance(state.get("model"), dict)
+    if not known or not (state.get("args") or state.get("cfg")):
         raise HeadroomError(
             f"{path}: not a fairseq checkpoint, 'model' or both 'args' and 'cfg' are missing; give another file"
         )
-    return state
+    return {**state, "model": unwrap_names(state["model"], path)}
 
 
 def _upgrade_state(state: dict[str, Any], path: Path) -> dict[str, Any]:

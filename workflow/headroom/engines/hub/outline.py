@@ -25,7 +25,7 @@ from headroom.engines.hub.sites import (
 )
 from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.sources import locate
-from headroom.engines.hub.weights import find_weights
+from headroom.engines.hub.weight_files import find_weights
 from headroom.settings.models import BUILDERS, HubModelSettings
 
 _KINDS = {"classification": "E", "translation": "EAD", "language": "D"}

@@ -46,7 +46,8 @@ def locate(settings: Source | HubModelSettings, section: Section = "encoder", *,
         found = _download_model(own, section, gguf, weights=weights)
     else:
         found = _directory(Path(own.path), section) if isinstance(own, DirectoryEncoder) else _packed(own, section)
-    check_weights(found, gguf)
+    if weights or not isinstance(own, HubEncoder):
+        check_weights(found, gguf)
     return found
 
 

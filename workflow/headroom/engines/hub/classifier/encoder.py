@@ -40,9 +40,10 @@ from headroom.engines.hub.sites import (
     with_labels,
     writing,
 )
+from headroom.engines.hub.tensors import read_tensors
+from headroom.engines.hub.weight_files import find_weights
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
-_PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 _LEAST_COVERED = 0.9  # share of embedding rows with a piece; all known encoders have more than 0.99
 
 
@@ -84,9 +85,9 @@ def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingP
             supported.
     """
     config = with_labels(read_configuration(directory), labels)
-    _check_files(directory)
+    read = read_tensors(find_weights(directory))
     tokenizer = read_tokenizer(directory)
-    model, report = _load_model(directory, config)
+    model, report = _load_model(directory, config, read)
     _check_weights(directory, model, report)
     if not tokenizer.is_fast:
         raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
@@ -118,28 +119,17 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
                 os.replace(Path(place) / name, output / name)
 
 
-def _check_files(directory: Path) -> None:
-    if any((directory / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json")):
-        return
-    pickled = [name for name in _PICKLES if (directory / name).is_file()]
-    if pickled:
-        raise HeadroomError(
-            f"{directory}: the weights are a pickle ({pickled[0]}), which can execute code;\n"
-            f"load it in a trusted environment and call model.save_pretrained(...), which writes {WEIGHTS}"
-        )
-    raise HeadroomError(f"{directory}: no weights; add {WEIGHTS}")
-
-
-def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, dict[str, Any]]:
+def _load_model(
+    directory: Path, config: PreTrainedConfig, read: Mapping[str, Tensor]
+) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return a classifier in float32, and the names of the weights in the directory."""
     try:
-        return AutoModelForSequenceClassification.from_pretrained(
-            directory,
+        own: Any = AutoModelForSequenceClassification._model_mapping[type(config)]
+        return own.from_pretrained(
+            None,
             config=config,
+            state_dict=dict(read),
             dtype=torch.float32,
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
