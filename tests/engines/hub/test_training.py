@@ -9,9 +9,10 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
+from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier import records, trainer, training
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.trainer import GroupedBatches, encode, load_tokenizer
+from headroom.engines.hub.classifier.trainer import GroupedBatches, Task, encode, load_tokenizer
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_encoder import write_encoder as write_pretrained
@@ -32,6 +33,13 @@ class TestWhole:
         assert found[0].valid_loss > found[1].valid_loss > found[2].valid_loss
         assert found[2].valid_accuracy > 0.7  # a third by chance
         assert found[2].train_loss < 0.6 < found[0].train_loss
+
+    def test_a_validation_set_with_other_labels_for_the_same_ends_it(self, classification, tmp_path):
+        valid, other = examples(150, 5), dict(zip(LABELS, [*LABELS[1:], LABELS[0]]))
+        exchanged = LabelledText(valid.first, None, [other[label] for label in valid.labels])
+        settings = SETTINGS.model_copy(update={"batch_size": 4, "learning_rate": 0.005})
+        with pytest.raises(HeadroomError, match=r"on the validation set .* the order bad, good, neutral would give"):
+            fine_tune(Task(classification.encoder, examples(200, 0), exchanged), settings, tmp_path)
 
     def test_validation_is_what_the_saved_model_says(self, whole_classification):
         """The oracle: the classifier that the experiments load, one example at a time."""

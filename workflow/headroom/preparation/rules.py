@@ -125,7 +125,7 @@ def released_files(plan: Plan, task: str) -> Mapping[str, Any]:
 def read_released(plan: Plan, values: Values) -> Files:
     """Return the user's files of a released model, and the text by which the labels of a classifier are checked."""
     task = plan.task_of(values)
-    text = {"corpus": plan.texts(task, "test")} if plan.kind_of(task) == "classification" else {}
+    text = {"corpus": plan.texts(task, "choose")} if plan.kind_of(task) == "classification" else {}
     released = plan.study.tasks[task].released
     own = [file for one in released.series for file in local_files(one.path)] if released else []
     return {**text, "outside": own}

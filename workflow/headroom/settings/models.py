@@ -271,6 +271,11 @@ class HubModelSettings(Settings):
     removable: bool = Field(
         True, description="whether heads can be removed, not only masked; without, removal and timing are left out"
     )
+    below_chance: bool = Field(
+        False,
+        description="whether a classifier may be less accurate than chance, or than with its labels in another order; "
+        "otherwise it is refused before any other job",
+    )
     source_code: str | None = Field(
         None, description="code of the source language, for multilingual translation models, e.g. eng_Latn"
     )

@@ -4,8 +4,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+
+import numpy
+import torch
+
 from headroom.core.errors import HeadroomError
-from headroom.data.labelled import read_labelled_record
+from headroom.core.label_order import find_wrong_order
+from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.released import import_model
 from headroom.engines.hub.sites import with_labels
@@ -13,6 +19,9 @@ from headroom.settings.models import HubModelSettings
 
 _UNNAMED = re.compile(r"LABEL_[0-9]+")
 """transformers' default names of labels."""
+
+_ASKED, _EXAMPLES, _AT_ONCE = "choose", 300, 32
+"""The set on which labels are checked, how many of its examples, and the size of batches."""
 
 
 def take(settings: HubModelSettings, *, checkpoint: Path, corpus: Path) -> str:
@@ -22,18 +31,52 @@ def take(settings: HubModelSettings, *, checkpoint: Path, corpus: Path) -> str:
         HeadroomError: If it is missing, unsupported, or its labels are not those of the corpus.
     """
     labels = read_labelled_record(corpus)["labels"]
-    about = import_model(ClassificationModel, settings, checkpoint, adapt=lambda own: name_labels(own, labels))
+
+    def adapt(classifier: ClassificationModel) -> None:
+        place = "corpus.labels" if name_labels(classifier, labels) else "id2label in the classifier's config.json"
+        if not settings.below_chance:
+            check_order(classifier, read_labelled(corpus / f"{_ASKED}.tsv", labels), place)
+
+    about = import_model(ClassificationModel, settings, checkpoint, adapt=adapt)
     return f"{about}; labels {', '.join(labels)}"
 
 
-def name_labels(classifier: ClassificationModel, labels: Sequence[str]) -> None:
+@torch.no_grad()
+def check_order(classifier: ClassificationModel, text: LabelledText, place: str) -> None:
+    """Check on some examples that a classifier is not worse than chance, or better with its labels in another order.
+
+    Args:
+        classifier: The classifier, with the names of its labels.
+        text: Examples.
+        place: What names the labels, for the message.
+
+    Raises:
+        HeadroomError: If it is; names the accuracy, and the order that would be better.
+    """
+    some = text.taken(range(0, len(text), max(1, len(text) // _EXAMPLES)))
+    gold, predicted = numpy.zeros((2, len(some)), dtype=numpy.int64)
+    for batch in classifier.batches(some, examples=_AT_ONCE):
+        gold[batch.positions] = batch.labels.cpu().numpy()
+        predicted[batch.positions] = classifier.logits(batch).argmax(-1).cpu().numpy()
+    if found := find_wrong_order(gold, predicted, len(classifier.labels)):
+        raise HeadroomError(
+            f"released: on {_ASKED} {found.describe(classifier.labels)};\n"
+            f"correct {place}, or set released.below_chance: true if the order is right"
+        )
+
+
+def name_labels(classifier: ClassificationModel, labels: Sequence[str]) -> bool:
     """Name a classifier's outputs by the labels of a corpus if they are unnamed; else check that they are equal.
+
+    Returns:
+        Whether they were unnamed.
 
     Raises:
         HeadroomError: If the classifier has other labels than the corpus.
     """
     known = classifier.labels
-    if len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known)):
+    unnamed = len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known))
+    if unnamed:
         classifier.labels = list(labels)
         with_labels(classifier.model.config, labels)
     elif set(known) != set(labels):
@@ -41,3 +84,4 @@ def name_labels(classifier: ClassificationModel, labels: Sequence[str]) -> None:
             f"released: the classifier has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
             "use the classifier's names in corpus.labels and the files"
         )
+    return unnamed

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from transformers import (
 )
 
 from headroom.core.errors import HeadroomError
+from headroom.core.label_order import LEVEL, find_wrong_order
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.sites import WEIGHTS, find_sites, plain, real_positions
 from headroom.engines.processes import process_count, sum_over_processes, this_process
@@ -84,6 +86,7 @@ def build_trainer(
     valid = sorted(
         encode(task.valid, tokenizer, model.config), key=length
     )  # less padding; the mean does not depend on the order
+    names: Any = model.config.id2label
     trainer = GroupingTrainer(
         model=model,
         args=arguments,
@@ -91,7 +94,7 @@ def build_trainer(
         train_dataset=train,
         eval_dataset=valid,
         processing_class=tokenizer,
-        compute_metrics=_judge_prediction,
+        compute_metrics=partial(_judge_prediction, labels=[names[one] for one in sorted(names)]),
         regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
     )
     trainer.remove_callback(PrinterCallback)
@@ -118,12 +121,22 @@ def build_model(encoder: Path, seed: int, changes: ArmHooks = NO_CHANGES) -> Pre
     )
 
 
-def _judge_prediction(prediction: EvalPrediction) -> dict[str, float]:
-    """Return accuracy and loss over all examples; with several processes the Trainer's loss counts some twice."""
-    logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
+def _judge_prediction(prediction: EvalPrediction, labels: Sequence[str]) -> dict[str, float]:
+    """Return accuracy and loss over all examples; with several processes the Trainer's loss counts some twice.
+
+    Raises:
+        HeadroomError: If the examples have their labels in another order than those of the training.
+    """
+    logits, gold = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
+    answers = logits.argmax(-1)
+    if found := find_wrong_order(gold.numpy(), answers.numpy(), len(labels), level=LEVEL / 10):
+        raise HeadroomError(
+            f"training: on the validation set {found.describe(labels)};\n"
+            "the files for training and validation have different labels for the same: correct one"
+        )
     return {
-        "accuracy": float((logits.argmax(-1) == labels).double().mean()),
-        "nats": float(torch.nn.functional.cross_entropy(logits.double(), labels)),
+        "accuracy": float((answers == gold).double().mean()),
+        "nats": float(torch.nn.functional.cross_entropy(logits.double(), gold)),
     }
 
 

@@ -1,0 +1,85 @@
+"""The order of labels: a model at chance is hardly ever refused, one with permuted labels nearly always."""
+
+from itertools import permutations
+
+import numpy
+import pytest
+from headroom.core.label_order import find_wrong_order
+
+CORPORA = [(0.5, 0.5), (0.3, 0.7), (1 / 3, 1 / 3, 1 / 3), (0.2, 0.3, 0.5)]
+"""Shares of the classes."""
+
+PERMUTED = [order for classes in (2, 3) for order in permutations(range(classes)) if order != tuple(range(classes))]
+
+
+def answer(gold, accuracy, classes, random):
+    """Return answers of which this share is right."""
+    wrong = (gold + random.integers(1, classes, len(gold))) % classes
+    return numpy.where(random.random(len(gold)) < accuracy, gold, wrong)
+
+
+@pytest.mark.parametrize("shares", CORPORA)
+@pytest.mark.parametrize("examples", [20, 200])
+def test_a_model_at_chance_is_hardly_ever_refused(shares, examples):
+    """Whatever the shares of its answers are: those of the labels, equal ones, or reversed ones."""
+    random, classes = numpy.random.default_rng(1), len(shares)
+    for answers in (shares, [1 / classes] * classes, shares[::-1]):
+        refused = sum(
+            find_wrong_order(*(random.choice(classes, examples, p=one) for one in (shares, answers)), classes)
+            is not None
+            for _ in range(400)
+        )
+        assert refused <= 4
+
+
+@pytest.mark.parametrize("order", PERMUTED)
+def test_permuted_labels_are_found_with_their_order(order):
+    random, classes = numpy.random.default_rng(2), len(order)
+    found = []
+    for _ in range(200):
+        gold = random.integers(0, classes, 200)
+        predicted = numpy.argsort(order)[answer(gold, 0.75, classes, random)]
+        found.append(find_wrong_order(gold, predicted, classes))
+    assert sum(one is not None and one.order == order for one in found) >= 198
+
+
+@pytest.mark.parametrize("accuracy", [0.4, 0.6, 0.9])
+@pytest.mark.parametrize("classes", [3, 5, 200])
+def test_the_right_order_is_never_refused(accuracy, classes):
+    random = numpy.random.default_rng(3)
+    for _ in range(50):
+        gold = random.integers(0, classes, 200)
+        assert find_wrong_order(gold, answer(gold, accuracy, classes, random), classes) is None
+
+
+def test_two_of_five_labels_that_are_exchanged_are_found_although_the_model_is_above_chance():
+    random = numpy.random.default_rng(4)
+    gold = random.integers(0, 5, 300)
+    predicted = numpy.array([0, 1, 3, 2, 4])[answer(gold, 0.9, 5, random)]
+    found = find_wrong_order(gold, predicted, 5)
+    assert found.order == (0, 1, 3, 2, 4)
+    assert found.accuracy > 0.45
+    assert found.reordered > 0.8
+
+
+def test_a_class_that_is_taken_for_another_is_no_wrong_order():
+    """Reviews of another domain: nearly all with three stars get two."""
+    gold = numpy.repeat([0, 1, 2, 3], [50, 10, 100, 50])
+    predicted = numpy.repeat([0, 1, 1, 2, 3], [50, 10, 80, 20, 50])
+    assert find_wrong_order(gold, predicted, 4) is None
+
+
+def test_a_constant_answer_is_no_wrong_order():
+    assert find_wrong_order(numpy.repeat([0, 1], [20, 180]), numpy.zeros(200, dtype=int), 2) is None
+
+
+def test_what_is_said():
+    """The labels of SNLI in another order: 186 of 200 answers are wrong, all by the same exchange."""
+    labels = ["contradiction", "entailment", "neutral"]
+    gold = numpy.repeat([0, 1, 2], [60, 70, 70])
+    predicted = numpy.where(numpy.arange(200) % 15 == 0, gold, (gold + 1) % 3)
+    found = find_wrong_order(gold, predicted, 3)
+    said = "7.0% of 200 examples are right, chance is 35%; the order neutral, contradiction, entailment would give 93%"
+    assert found.describe(labels) == said
+    adversarial = numpy.where(numpy.arange(200) % 2 == 0, (gold + 1) % 3, (gold + 2) % 3)
+    assert "accuracy" not in find_wrong_order(gold, adversarial, 3).describe(labels)
