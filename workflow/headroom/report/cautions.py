@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas
 
 from headroom.claims.words import metric_points, metric_word
+from headroom.core.alike import find_alike
 from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.gates.section import warnings
 from headroom.experiments.timing.section import timing_noise
@@ -183,6 +184,14 @@ def _heads(tables: StudyTables) -> str:
     return f"The models are small: {heads} heads, of which one is a large share." if heads < FEW_HEADS else ""
 
 
+def _alike(tables: StudyTables) -> str:
+    """Say which heads of the model that is shown first cannot be told apart by removing them."""
+    if not tables.has("ablation"):
+        return ""
+    rows = rows_where(tables.ablation, run=main_run(tables.ablation, tables))
+    return find_alike(last_epochs(rows)).describe()
+
+
 def _seeds(tables: StudyTables) -> str:
     amounts = {arm: sum(arm_of(run) == arm for run in tables.runs) for arm in tables.arm_names}
     few = [arm for arm, amount in amounts.items() if amount < FEW_SEEDS]
@@ -208,6 +217,7 @@ _CHECKS: dict[str, Callable[[StudyTables], str]] = {
     WEAK_MODELS: _weak,
     "small evaluation sets": _examples,
     "few heads": _heads,
+    "heads without an effect of their own": _alike,
     "few seeds": _seeds,
     "heads examined in one model": _single,
     "a busy machine while timing": lambda view: timing_noise(view.timing),

@@ -13,6 +13,7 @@ import pandas
 
 from headroom.claims.evidence import by_run, counts_labels, each_run, safe
 from headroom.claims.verdict import Number, Reading, above
+from headroom.core.alike import find_alike
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables
@@ -187,6 +188,12 @@ def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
     """Look whether a model has at least `least` heads."""
     heads = len(rows_where(tables.ablation, run=run)[HEADS].drop_duplicates())
     return "" if heads >= least else f"it has {heads}"
+
+
+def own_effects(tables: StudyTables, run: str, *, most: float) -> str:
+    """Look whether at most a share of a model's heads reach no output, or are copies of others of their site."""
+    found = find_alike(last_epochs(rows_where(tables.ablation, run=run)))
+    return found.describe() if found.same > most * len(found.heads) else ""
 
 
 def changed_by_test(tables: StudyTables, *, screening: float) -> Iterator[Reading]:

@@ -41,6 +41,9 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     engine, given = given_engine(build_parser, arguments)
+    import pandas
+
+    from headroom.core.alike import check_effects
     from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
@@ -57,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for judge in judges:
         rows += [leading | row for row in effects(judge, heads, kind)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
+    if alike := check_effects(pandas.DataFrame(rows)).describe():
+        logger.info("%s", alike)
     ABLATION.write(given.output, rows)
     if given.halves:
         ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads, kind)])
