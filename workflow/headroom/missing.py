@@ -121,7 +121,7 @@ def _list_lacking(directory: Path, lacking: Callable[[Path], list[str]]) -> list
 def _lacking_in(model: "Released") -> Callable[[Path], list[str]]:
     """Return the function from the directory of a released model to a message for everything that it lacks."""
     if isinstance(model, HubModelSettings):
-        return lambda directory: list_mistakes(directory, model.gguf)
+        return lambda directory: list_mistakes(directory, model.gguf, removable=model.removable)
     names = (model.checkpoint_file, *model.dictionaries, model.codes_file)
     return lambda directory: [f"{directory}: no {name}; add it" for name in names if not (directory / name).is_file()]
 

@@ -78,7 +78,7 @@ class TestNew:
 
 
 class TestPretrained:
-    @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra", "deberta-v3", "mpnet"])
+    @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra", "deberta-v3"])
     def test_the_encoder_keeps_its_weights_and_loses_its_head(self, tmp_path, family):
         write_pretrained(tmp_path / "source", family, labels=LABELS)  # a classifier: its head must not be taken over
         prepared(tmp_path / "source", tmp_path / "out")
@@ -90,6 +90,13 @@ class TestPretrained:
         config = json.loads((tmp_path / "out" / "config.json").read_text())
         assert config["id2label"] == {"0": "neutral", "1": "bad", "2": "good"}
         assert config["architectures"][0].endswith("ForSequenceClassification")
+
+    @pytest.mark.parametrize(
+        ("family", "reason"), [("albert", "its layers are one and the same"), ("mpnet", "can only be masked")]
+    )
+    def test_heads_that_cannot_be_removed_are_refused_before_a_training(self, family, reason, tmp_path):
+        with pytest.raises(HeadroomError, match=rf"config.json: {family}: .*{reason}"):
+            load_pretrained_encoder(write_pretrained(tmp_path / "source", family), LABELS)
 
     def test_a_bare_encoder_a_masked_language_model_and_a_classifier_give_the_same(self, tmp_path):
         write_pretrained(tmp_path / "bare", head=False)

@@ -6,7 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates
-from headroom.engines.hub import verification
+from headroom.engines.hub import verification, weight_files
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
 from headroom.engines.removal import remove_heads
@@ -78,7 +78,9 @@ def test_each_head_is_silenced_by_its_gate_alone(family):
 
 
 @pytest.mark.parametrize("refused", REFUSED)
-def test_heads_that_cannot_be_told_apart_are_refused_in_a_line(refused):
+def test_heads_that_cannot_be_told_apart_are_refused_in_a_line(refused, monkeypatch):
+    """Also those of a type that is not known to share its layers."""
+    monkeypatch.delitem(weight_files.REFUSED, refused, raising=False)
     with pytest.raises(HeadroomError, match=REFUSED[refused]) as raised:
         check_interventions(build_small(refused), Trial(inputs_of(refused)))
     assert "\n" not in str(raised.value)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers import EncoderDecoderCache, PreTrainedConfig
 from transformers.cache_utils import Cache
 
+from headroom.engines.hub.weight_files import MASKED
 from headroom.engines.sites import AttentionSite, EmptyAttention
 
 BIAS = "relative_attention_bias"
@@ -158,8 +159,8 @@ FAMILIES = (
     Family(name="UMT5", types=("umt5",), adapt=cut_own_position_bias),
     Family(name="Phi-3", types=("phi3",), adapt=count_in_own_configuration),
     Family(name="DeBERTa", types=("deberta",), others=("pos_proj", "pos_q_proj", "q_bias", "v_bias")),
-    Family(name="OLMo 2", types=("olmo2", "olmo3"), kept_whole="its keys and queries are normalised over all heads"),
-    Family(name="Bloom", types=("bloom",), kept_whole="its position bias is computed for all heads at once"),
+    Family(name="OLMo 2", types=("olmo2", "olmo3"), kept_whole=MASKED["olmo2"]),
+    Family(name="Bloom", types=("bloom", "mpnet"), kept_whole=MASKED["bloom"]),
 )
 
 _PLAIN = Family(name="", types=())

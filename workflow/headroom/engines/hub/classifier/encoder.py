@@ -41,7 +41,7 @@ from headroom.engines.hub.sites import (
     writing,
 )
 from headroom.engines.hub.tensors import read_tensors
-from headroom.engines.hub.weight_files import find_weights
+from headroom.engines.hub.weight_files import check_type, find_weights
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
 _LEAST_COVERED = 0.9  # share of embedding rows with a piece; all known encoders have more than 0.99
@@ -84,6 +84,7 @@ def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingP
         HeadroomError: If a file is missing, the files do not belong together, or the kind of attention is not
             supported.
     """
+    check_type(directory, removable=True)
     config = with_labels(read_configuration(directory), labels)
     read = read_tensors(find_weights(directory))
     tokenizer = read_tokenizer(directory)
