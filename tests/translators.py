@@ -65,9 +65,10 @@ def _bart_like(tokenizer: PreTrainedTokenizerBase, start: int = 2, **more: Any) 
 _SHAPE = {"layers": 2, "attention_heads": 4, "ffn_dim": 16}
 
 
-def _marian(_: Path) -> Made:
+def _marian(_: Path, **more: Any) -> Made:
     tokenizer = plain_tokenizer()
-    return MarianMTModel(MarianConfig(**_bart_like(tokenizer, 1, decoder_vocab_size=len(tokenizer)))), tokenizer
+    shape = _bart_like(tokenizer, 1, decoder_vocab_size=len(tokenizer), **more)
+    return MarianMTModel(MarianConfig(**shape)), tokenizer
 
 
 def _bart(_: Path) -> Made:
@@ -130,7 +131,7 @@ def _mbart(_: Path) -> Made:
     return MBartForConditionalGeneration(MBartConfig(**_bart_like(tokenizer))), tokenizer
 
 
-FAMILIES: dict[str, Callable[[Path], Made]] = {
+FAMILIES: dict[str, Callable[..., Made]] = {
     "marian": _marian,
     "bart": _bart,
     "pegasus": _pegasus,
@@ -141,13 +142,13 @@ FAMILIES: dict[str, Callable[[Path], Made]] = {
 }
 
 
-def write_translator(directory: Path, family: str, *, seed: int = 1) -> Path:
-    """Write a model in the Hub's format, with weights spread so that every head matters."""
+def write_translator(directory: Path, family: str, *, seed: int = 1, **configured: Any) -> Path:
+    """Write a model in the Hub's format, with weights spread so that every head matters; a Marian may be configured."""
     directory.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     parts = directory.parent / f"{directory.name}.parts"
     parts.mkdir()
-    model, tokenizer = FAMILIES[family](parts)
+    model, tokenizer = FAMILIES[family](parts, **configured)
     spread(model)
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)

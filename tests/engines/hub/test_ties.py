@@ -7,6 +7,7 @@ from string import ascii_lowercase
 import pytest
 import torch
 import transformers
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.checkpoint import list_tensors
@@ -82,3 +83,35 @@ def test_a_decoder_is_tied_as_its_weights_are(tied, tmp_path):
     for one in (model, CausalModel.load(tmp_path / "saved", "cpu")):
         assert (matrices(one)[0] is matrices(one)[1]) == tied
         assert tied or torch.equal(matrices(one)[0], output)
+
+
+VARIANTS = {
+    "all": {},
+    "decoder and output": {"share_encoder_decoder_embeddings": False},
+    "none": {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False},
+}
+"""Which embeddings of a Marian are one matrix."""
+
+
+@pytest.mark.parametrize("tied", VARIANTS)
+def test_a_marian_with_any_ties_is_loaded_as_it_was_or_refused(tied, tmp_path):
+    """With each tensor of embeddings left out of a file with all names: what is tied to another is that one."""
+    place = write_translator(tmp_path / "whole", "marian", **VARIANTS[tied])
+    pieces = torch.tensor([[5, 9, 7, 2]])
+    model = load_translator(place).model
+    expected = model(input_ids=pieces, decoder_input_ids=pieces).logits
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    matrices = [name for name in state if "embed_tokens" in name or "shared" in name or "lm_head" in name]
+    (place / "model.safetensors").unlink()
+    refused = []
+    for left_out in matrices:
+        kept = {name: tensor for name, tensor in state.items() if name != left_out}
+        save_file(kept, place / "model.safetensors", metadata={"format": "pt"})
+        try:
+            found = load_translator(place).model(input_ids=pieces, decoder_input_ids=pieces).logits
+        except HeadroomError as error:
+            assert f"1 tensors of config.json are missing, e.g. {left_out}" in str(error)  # noqa: PT017
+            refused.append(left_out)
+        else:
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    assert len(refused) == {"all": 0, "decoder and output": 1, "none": 3}[tied]

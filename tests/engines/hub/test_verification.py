@@ -59,3 +59,10 @@ def test_heads_that_do_not_stand_in_blocks_are_masked_only(model):
     attention = model.bert.encoder.layer[0].attention.self
     attention.register_forward_hook(lambda *passed: (passed[-1][0].roll(2, -1), None))
     assert check_interventions(model, TRIAL) == "the sliced model differs from the masked model"
+
+
+def test_a_model_without_any_head_that_reaches_the_output_is_refused(model):
+    for layer in model.bert.encoder.layer:
+        layer.attention.output.dense.weight.data.zero_()
+    with pytest.raises(HeadroomError, match="its logits are the same with all heads masked; give a model"):
+        check_interventions(model, TRIAL)

@@ -61,7 +61,8 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
         Why heads can be masked but not removed; "" if they can be removed.
 
     Raises:
-        HeadroomError: If the logits are not finite, or if a gate does not act on its site exactly once in a pass.
+        HeadroomError: If the logits are not finite, if a gate does not act on its site exactly once in a pass, or if no
+            head reaches the output.
     """
     name = type(model).__name__
     plain, _ = _run_masked(model, trial, frozenset())
@@ -77,6 +78,8 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
                     "its heads do not belong to one layer; give another model"
                 )
         reason = reason or _compare_sliced(model, trial, reload, removed, plain, masked)
+    if torch.equal(masked[0], plain[0]):
+        raise HeadroomError(f"{name}: its logits are the same with all heads masked; give a model that uses its heads")
     return reason
 
 
