@@ -2,18 +2,21 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
 from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.scores.table import SCORES
-from headroom.figures.numbers import read_numbers
-from headroom.report.first_screen import describe_study
+from headroom.figures.numbers import Numbers, read_numbers
+from headroom.report.first_screen import Answer, describe_study
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 from lxml import html
-from report.conftest import Written
+from report.conftest import Written, claimed
+from report.example_tables import Maker, write_example_study
+from report.example_tasks import SETS
 
 QUANTITY = re.compile(r"(?<![A-Za-z])\d+(?:\.\d+)?")
 
@@ -100,3 +103,39 @@ def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
         paths.append(tmp_path / "scores" / f"{run}.csv")
         SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
     assert describe_study(StudyTables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"
+
+
+def cards(directory: Path, task: str) -> str:
+    """Return the text of the cards of a study with one task."""
+    shown = ("pruning", "evaluation", "ablation", "keep_one", "timing")
+    paths = write_example_study(directory / "tables", only=shown, tasks=(task,))
+    claimed(directory, list(map(str, paths)))
+    numbers = Numbers(NUMBERS.read(directory / "numbers.csv"))
+    answer = Answer(StudyTables(paths), numbers, CLAIMS.read(directory / "claims.csv"))
+    return " ".join(html.fromstring(f"<div>{answer.render()}</div>").text_content().split())
+
+
+def test_cards_speak_of_the_kinds_that_a_model_has(tmp_path: Path) -> None:
+    encoder, both = (cards(tmp_path / task, task) for task in ("sst2", "translation"))
+    assert "of heads can go before" in encoder
+    assert "decoder" not in encoder
+    assert re.search(r"of BLEU is left without 70 % of encoder .* decoder: \d+ %, encoder-decoder: \d+ %", both)
+    assert both.endswith("not comparable here")
+    assert "True" not in both
+
+
+@pytest.mark.parametrize(("task", "above"), [("sst2", 0.4), ("translation", 0.4), ("translation", 4.0)])
+def test_a_model_near_chance_is_called_weak_and_no_share_of_its_score_is_shown(
+    task: str, above: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`above` are points above chance; with less than one there are no shares."""
+    curve = Maker.curve
+
+    def near_chance(self: Maker, *given: Any) -> Any:
+        return curve(self, *given, full=self.chance + above)
+
+    monkeypatch.setattr(Maker, "curve", near_chance)
+    monkeypatch.setitem(SETS, "test", above + (50 if task == "sst2" else 0))
+    found = cards(tmp_path, task)
+    assert "The models are weak" in found
+    assert ("of heads can go before" in found) == (above > 1)

@@ -149,7 +149,7 @@ def _of(amount: int, sizes: Mapping[str, int], name: str) -> str:
 _SHORT = {"left_out": "text cut or left out", "odd": "damaged text"}
 
 
-def _weak(tables: StudyTables) -> str:
+def find_weakness(tables: StudyTables) -> str:
     """Say that the models score little, or hardly more than chance."""
     if tables.info.above_chance:
         rows = _curves(tables)
@@ -214,7 +214,7 @@ def _single(tables: StudyTables) -> str:
 
 
 _CHECKS: dict[str, Callable[[StudyTables], str]] = {
-    WEAK_MODELS: _weak,
+    WEAK_MODELS: find_weakness,
     "small evaluation sets": _examples,
     "few heads": _heads,
     "heads without an effect of their own": _alike,

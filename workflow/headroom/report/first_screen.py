@@ -21,6 +21,7 @@ from headroom.figures.names import task_name
 from headroom.figures.numbers import Numbers, Shown, read_numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
+from headroom.report.cautions import find_weakness
 from headroom.study.selection import SELF_ATTENTION, main_metric, main_run, main_set, rows_where
 from headroom.study.tables import GENERATED, RELEASED, StudyTables
 from headroom.study.task_info import TASKS, TaskKind
@@ -156,6 +157,12 @@ class Answer:
         found, loss = self.parts("quality", task), f"nats per {self._tables.info_of(task).unit_of_loss}"
         named = [(number, loss if metric == "loss" else metric_after(metric)) for metric, number in found.items()]
         return named[:1] if self.several else named
+
+    @property
+    def weak(self) -> list[str]:
+        """What is said of models that score little, or hardly more than chance, by task; none of others."""
+        found = [(task, find_weakness(self._tables.of_task(task))) for task in self.tasks]
+        return [f"{task_name(task)}: {text}" if self.several else text for task, text in found if text]
 
     @property
     def judged_on(self) -> str:
