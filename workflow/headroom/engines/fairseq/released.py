@@ -117,6 +117,8 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
         mismatch = describe_mismatch(error, f"{source.name} and {target.name}")
         raise HeadroomError(f"{released}: {mismatch}") from error
     state["model"] = model.state_dict()
+    if wrong := next((name for name, tensor in model.named_parameters() if not tensor.isfinite().all()), ""):
+        raise HeadroomError(f"{released}: {wrong} has values that are not finite; give another checkpoint")
     state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
     del state["args"]
     save_model(state, checkpoint)

@@ -1,4 +1,4 @@
-"""The tensors in a model's files, by the names that they have in the model itself."""
+"""The tensors in a model's files, by the names that they have in the model itself, and checks of their values."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +36,14 @@ def read_tensors(files: Sequence[Path]) -> dict[str, Tensor]:
         except (OSError, RuntimeError, EOFError, SafetensorError) as error:
             raise HeadroomError(f"{path}: truncated, or not in its format; copy it again") from error
     return unwrap_names(found, files[0].parent if len(files) > 1 else files[0])
+
+
+def check_values(name: str, tensor: Tensor, place: Path | str) -> None:
+    """Raise HeadroomError if a tensor of a file cannot be the values of a parameter: integers, or not finite."""
+    if not tensor.is_floating_point():
+        raise HeadroomError(f"{place}: {name} has values of type {tensor.dtype}; give a model that is not quantised")
+    if not tensor.isfinite().all():
+        raise HeadroomError(f"{place}: {name} has values that are not finite; give another checkpoint")
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:

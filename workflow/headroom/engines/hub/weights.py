@@ -17,7 +17,7 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.hub.checkpoint import GENERATION, list_tensors, read_configuration
 from headroom.engines.hub.sites import CONFIGURATION, first_line
 from headroom.engines.hub.sliced import TASKS, configure, find_builder
-from headroom.engines.hub.tensors import read_tensors
+from headroom.engines.hub.tensors import check_values, read_tensors
 from headroom.engines.hub.weight_files import find_weights
 from headroom.engines.sites import AttentionSite
 
@@ -157,8 +157,7 @@ def compare_with_files(model: PreTrainedModel, read: Mapping[str, Tensor], place
         if tensor is None:
             others.append((name, parameter))
             continue
-        if not tensor.isfinite().all():
-            raise HeadroomError(f"{place}: {name} has values that are not finite; give another checkpoint")
+        check_values(name, tensor, place)
         if not _is_same(tensor, parameter):
             raise HeadroomError(
                 f"{place}: transformers loaded other values for {name} than the file has, as tensors are "

@@ -40,7 +40,7 @@ from headroom.engines.hub.sites import (
     with_labels,
     writing,
 )
-from headroom.engines.hub.tensors import read_tensors
+from headroom.engines.hub.tensors import check_values, read_tensors
 from headroom.engines.hub.weight_files import check_type, find_weights
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
@@ -89,6 +89,9 @@ def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingP
     read = read_tensors(find_weights(directory))
     tokenizer = read_tokenizer(directory)
     model, report = _load_model(directory, config, read)
+    for name in read.keys() & model.state_dict().keys():
+        if model.state_dict()[name].is_floating_point():
+            check_values(name, read[name], directory)
     _check_weights(directory, model, report)
     if not tokenizer.is_fast:
         raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
