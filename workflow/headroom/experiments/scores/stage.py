@@ -82,23 +82,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     functions = list(choose_functions(given.family, named, skipped))
     examples = engine.examples(given.set, settings.examples)
     load = lru_cache(maxsize=1)(lambda checkpoint, maps: engine.load(checkpoint, maps=maps))
-    about = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
+    asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
     steps = [(checkpoint, function) for checkpoint in given.checkpoints for function in functions]
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
+        leading = leading_columns(given, checkpoint) | {"signature": signature(**asked)}
         try:
             model = load(checkpoint, any(one.maps for one in own))
-            cut = engine.count_cut(model, examples)
-            asked = signature(**about, **({"cut": cut} if cut else {}))
-            leading = leading_columns(given, checkpoint) | {"signature": asked}
             batches = engine.batches(model, examples, settings.batch_examples)
+            if cut := engine.count_cut(model, examples):
+                leading["signature"] = signature(**asked, cut=cut)
+                logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
             for half, index in HALVES.items():
                 with count_passes(model, len(examples)) as passes:
                     found = score(model, batches, half=index)
                 ways = NORMALISATIONS if half == ALL and name == EPOCHS else NORMALISATIONS[:1]
-                rows = list_rows({one.name: found[one.name] for one in own}, ways)
-                scores += [leading | {"half": half} | row for row in rows]
+                scores += [leading | {"half": half} | row for row in list_rows(found, own, ways)]
                 costs += [leading | passes.cost_row(one, name) for one in own if half == ALL]
                 costly = passes.forward + passes.backward > CHEAP and REFERENCE not in found
                 if costly or checkpoint != given.checkpoints[-1]:
@@ -109,8 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             skipped |= {one.name: str(error) for one in own}
             continue
         logger.info("scored %s by %s", checkpoint, ", ".join(one.name for one in own))
-        if cut:
-            logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
     for name, why in skipped.items():
         logger.info("skipped %s: %s", name, why)
     if not scores:
@@ -137,9 +135,12 @@ def choose_functions(group: str, named: Sequence[str], skipped: Mapping[str, str
                 yield name, score, own
 
 
-def list_rows(found: Mapping[str, Scores], ways: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the head, the criterion, its normalisation and the value of every score, as columns."""
-    for name, raw in found.items():
+def list_rows(
+    found: Mapping[str, Scores], chosen: Sequence[Criterion], ways: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the head, the criterion, its normalisation and the value of every score by some criteria, as columns."""
+    names = [one.name for one in chosen]
+    for name, raw in ((name, raw) for name, raw in found.items() if name in names):
         for normalised in ways:
             scores = normalise_by_layer(raw) if normalised == "layer" else raw
             for head in sorted(scores):
