@@ -150,7 +150,7 @@ DAMAGES = {
         "has more layers than config.json",
     ),
     "no weights": ("decoder", without(WEIGHTS), "mine: no weights; add model.safetensors"),
-    "weights cut off": ("decoder", cut(-100), r"model.safetensors: \d+ bytes instead of \d+, cut off; copy it again"),
+    "weights cut off": ("decoder", cut(-100), r"model.safetensors: \d+ bytes .*, cut off; copy it"),
     "weights empty": ("decoder", cut(0), "model.safetensors: not in safetensors' format; copy it again"),
     "weights a text": ("decoder", holding(WEIGHTS, "version https://git-lfs.github.com/spec/v1"), "copy it again"),
     "a shard missing": ("decoder", split, "index.json: 1 of 2 files of weights are missing, e.g. model-00002"),
