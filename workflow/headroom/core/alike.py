@@ -63,10 +63,12 @@ class Alike:
 
 
 def find_alike(effects: pandas.DataFrame) -> Alike:
-    """Return the heads that cannot be told apart, from one run's effects of single heads, on all sets."""
+    """Return the heads that cannot be told apart, from one run's effects of single heads, by the first replacement."""
     losses = effects[effects["metric"] == "loss"]
     if losses.empty:
         return Alike((), (), ())
+    if "replacement" in losses:
+        losses = losses[losses["replacement"] == losses["replacement"].iloc[0]]
     outcomes = losses.pivot(index=["kind", "layer", "head"], columns="set", values=_OUTCOME)
     values = {
         Head(kind, int(layer), int(head)): row
