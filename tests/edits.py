@@ -79,7 +79,11 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 FILES = (
     *(f"text/{name}.{kind}" for name in ("train", "valid", "test") for kind in ("source", "target", "tsv")),
     *("text/own.conllu", "text/other.conllu"),
-    *(f"release/{name}" for name in ("model.pt", "dict.en.txt", "dict.fr.txt", "bpecodes")),
+    *(
+        f"{place}/{name}"
+        for place in ("release", "another")
+        for name in ("model.pt", "dict.en.txt", "dict.fr.txt", "bpecodes")
+    ),
     *(
         f"{place}/{name}"
         for place in ("encoder", "classifier", "decoder", "marian")
@@ -112,7 +116,7 @@ SMALL = f"ablation keep_one {SWEEPS} evaluation {OBSERVING}"
 """The rules that load a model without gates and trees."""
 TRAINING = "training_translation training_from_scratch update_cost"
 CRITERIA = f"scores {SWEEPS} rankings scores_compared pruning_compared bakeoff claims report"
-TABLES = "arms attention_maps bakeoff claims rankings report roles"
+TABLES = "attention_maps bakeoff claims rankings report roles"
 
 VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
     "generated": [
@@ -188,7 +192,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
     ],
     "released": [
         ({"translation.corpus.pair": "en-de"}, "text_translation"),
-        ({"translation.released.path": "encoder"}, "released_translation_2"),
+        ({"translation.released.path": "another"}, "released_translation_2"),
         ({"classification.reviews.released.path": "encoder"}, "released_classification"),
         ({"tasks.novels.released.path": "encoder"}, "released_language"),
         ({"tasks.novels.corpus.seed": 2}, "text_language"),
@@ -209,7 +213,7 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "settings/arms.py": "",
         "experiments/ablation/table.py": "",
         "core/table.py": f"{TRANSLATORS} {CLASSIFIERS} {TABLES} {TRAINING} training_classification",
-        "core/ranks.py": "arms bakeoff claims rankings report",
+        "core/ranks.py": "bakeoff claims rankings report",
         "data/grammar/pairs.py": "text_classification treebank",
         "data/catalogue.yaml": "",
         "data/providers/__init__.py": "text_classification text_translation treebank",
