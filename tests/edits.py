@@ -95,6 +95,8 @@ FILES = (
 CONTENTS = {
     ".tsv": "sentence\tlabel\tgroup\tgood\tbad\na dog\tgood\tnumber\ta dog sees\ta dog see\n",
     ".conllu": "1\tdogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n\n",
+    ".safetensors": "\x02" + 7 * "\0" + "{}",
+    ".json": "{}",
 }
 """By their endings, what can be read of them before any job; others have any text."""
 
