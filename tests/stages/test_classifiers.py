@@ -145,9 +145,10 @@ def test_one_head_kept_in_every_site(made, tmp_path):
 def test_curves_by_every_order_and_within_sites(made, tmp_path):
     last = SimpleNamespace(place=made.place, epochs=made.epochs[-1:])  # ablation is of the last epoch
     given = arguments(last, tmp_path / "curves.csv", *QUICK, *made.scores, "--step", "0.5", several=True)
-    pruning.main([*given, *made.ablation, "--random-draws", "1", "--test-examples", "20"])
+    orders = ["--orders", "gradient-token", "ablation", "random", "reverse", "--rescored", "gradient-token"]
+    pruning.main([*given, *made.ablation, *orders, "--random-draws", "1", "--test-examples", "20"])
     table = PRUNING.read(tmp_path / "curves.csv")
-    assert len(table) == (4 * 3 + 3) * 3 * len(METRICS)
+    assert len(table) == (3 + 3) * 3 * len(METRICS)  # raw, by layer, scored again; ablation and two controls
     assert set(table["scope"]) == {"all"}
     assert table["heads_removed"].max() == made.heads
     pruning.main([*given, "--orders", "gradient-example", "--normalisations", "raw", "--scopes", "sites"])
