@@ -135,7 +135,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         (
             {"seeds": [1, 2]},
             """training_translation training_classification scores evaluation pruning_epochs rankings diversity
-            attention_stats roles phenomena scores_compared pruning_compared bakeoff_retraining bakeoff arms claims
+            attention_stats roles phenomena scores_compared pruning_compared bakeoff_retraining bakeoff claims
             report""",
         ),
         ({"sampling.resamples": 101}, f"{RESAMPLING} from_scratch attention_stats {PRUNED} phenomena"),
@@ -160,7 +160,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"translation.pruning.random_draws": 9}, "pruning"),
         (
             {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
-            f"{SWEEPS} gates_controls removal_translation timing rankings arms",
+            f"{SWEEPS} gates_controls removal_translation timing rankings",
         ),
         ({"translation.removal.share": 0.25}, "removal_translation"),
         ({"translation.timing.repeats": 40}, "timing"),
