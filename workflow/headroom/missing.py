@@ -28,6 +28,18 @@ BOUNDS = Path(__file__).parents[2] / "pyproject.toml"
 """The file of a clone that names the versions that were tried."""
 
 
+def find_mistakes(plan: Plan, *, libraries: bool = False, files: bool = True) -> list[str]:
+    """Return a line for everything for which a study cannot run.
+
+    Args:
+        plan: The plan of the study.
+        libraries: Whether jobs run in the environment of this process, whose libraries are then checked.
+        files: Whether the files that the configuration names are checked.
+    """
+    found = [*missing_parts(plan), *wrong_libraries()] if libraries else []
+    return [*found, *(missing_files(plan.study) if files else []), *wrong_criteria(plan)]
+
+
 def missing_parts(plan: Plan) -> list[str]:
     """Return a line if the study has models of fairseq and the environment of this process lacks it."""
     if "fairseq" not in parts_of(plan) or find_spec("fairseq"):
@@ -197,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = stage_parser("missing", "Check a study and print the parts of .venv that it needs.")
     parser.add_argument("study", help="path of the configuration")
     plan = Plan(read_study(parser.parse_args(arguments).study))
-    if mistakes := [*missing_files(plan.study), *wrong_criteria(plan)]:
+    if mistakes := find_mistakes(plan):
         raise HeadroomError("\n".join(mistakes))
     print(*parts_of(plan))
 

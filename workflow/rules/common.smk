@@ -49,17 +49,9 @@ workflow.deployment_settings.conda_not_block_search_path_envvars = True
 
 try:
     from headroom.core.errors import HeadroomError
-    from headroom.report.rules import RULES as DECISIONS
-    from headroom.report.rules import list_resamples, list_tables
+    from headroom.report.rules import RULES as DECISIONS, list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
-    from headroom.missing import (
-        missing_files,
-        missing_mirror,
-        missing_packages,
-        missing_parts,
-        wrong_criteria,
-        wrong_libraries,
-    )
+    from headroom.missing import find_mistakes, missing_mirror, missing_packages
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
@@ -82,11 +74,8 @@ except HeadroomError as error:
 
 plan, sources = Plan(study), Sources(WORKFLOW)
 own_environments = workflow.deployment_settings.deployment_method  # of jobs: conda, containers
-if mistakes := [
-    *([] if own_environments else [*missing_parts(plan), *wrong_libraries()]),
-    *(missing_files(study) if workflow.is_main_process else []),  # jobs on a cluster read the Snakefile, too
-    *wrong_criteria(plan),
-]:
+# jobs on a cluster read the Snakefile, too
+if mistakes := find_mistakes(plan, libraries=not own_environments, files=workflow.is_main_process):
     raise WorkflowError("\n".join(mistakes))
 for remark in missing_mirror(study):
     logger.warning(remark)
