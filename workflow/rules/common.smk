@@ -88,8 +88,7 @@ onstart:
 
 
 PREFIXED = workflow.modifier.path_modifier.replace_prefix("results") != "results"
-RESULTS = plan.results
-LOGS = f"<logs>/{study.study}"
+RESULTS, LOGS = plan.results, f"<logs>/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 WHOLE_MACHINE = 1024  # threads; Snakemake reduces it to the available cores
 EXPERIMENTS = [rule for experiment in list_experiments() for rule in experiment.rules]
