@@ -103,18 +103,19 @@ CONTENTS = {
 HOW = ("mirror", "shards", "epochs_per_job")
 """Keys that change no result, and are not in the report; any other key reruns the rule `configuration`."""
 
-SWEEPS = "pruning pruning_epochs"
-ALONE = f"ablation keep_one {SWEEPS} evaluation gates gates_controls"
+CLASSIFYING = "pruning_classification pruning_classification_2"
+SWEEPS = f"pruning_translation {CLASSIFYING} pruning_epochs"
+ALONE = "ablation keep_one pruning_epochs evaluation gates gates_controls"
 """The rules that decode or label, of both kinds of tasks."""
-TRANSLATING = f"{ALONE} from_scratch removal_translation"
-RESAMPLING = f"{ALONE} pruning_compared bakeoff_retraining"
-LABELLING = f"{RESAMPLING} removal_classification"
+TRANSLATING = f"{ALONE} pruning_translation from_scratch removal_translation"
+RESAMPLING = f"{ALONE} {SWEEPS} pruning_compared bakeoff_retraining"
+LABELLING = f"{ALONE} {CLASSIFYING} pruning_compared bakeoff_retraining removal_classification"
 OBSERVING = "attention_maps attention_stats diversity scores timing"
 PRUNED = "attention_stats_pruned_translation"
 TRANSLATORS = f"{TRANSLATING} {OBSERVING} {PRUNED} phenomena"
 """The rules that load a translation model."""
 CLASSIFIERS = f"{LABELLING} {OBSERVING} scores_compared"
-SMALL = f"ablation keep_one {SWEEPS} evaluation {OBSERVING}"
+SMALL = f"ablation keep_one pruning_epochs evaluation {OBSERVING}"
 """The rules that load a model without gates and trees."""
 TRAINING = "training_translation training_from_scratch update_cost"
 CRITERIA = f"scores {SWEEPS} rankings scores_compared pruning_compared bakeoff claims report"
@@ -151,16 +152,19 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"translation.arms.dropping.rate": 0.4}, "training_translation update_cost"),
         ({"translation.decoding.length_offset": 11}, TRANSLATING),
         ({"translation.evaluation.beam": 6}, "evaluation"),
-        ({"translation.scores.examples": 19}, "scores pruning"),
+        ({"translation.scores.examples": 19}, "scores pruning_translation"),
         ({"translation.ablation.examples": 9}, "ablation"),
         ({"translation.keep_one.examples": 9}, "keep_one"),
-        ({"translation.intervention.replacement": ["zero", "mean"]}, "ablation keep_one pruning claims report"),
+        (
+            {"translation.intervention.replacement": ["zero", "mean"]},
+            "ablation keep_one pruning_translation_2 claims report",
+        ),
         ({"translation.relevance.examples": 3}, "attention_stats"),
-        ({"translation.pruning.step": 0.25}, SWEEPS),
-        ({"translation.pruning.random_draws": 9}, "pruning"),
+        ({"translation.pruning.step": 0.25}, "pruning_translation pruning_epochs"),
+        ({"translation.pruning.random_draws": 9}, "pruning_translation"),
         (
             {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
-            f"{SWEEPS} gates_controls removal_translation timing rankings",
+            "pruning_translation pruning_epochs gates_controls removal_translation timing rankings",
         ),
         ({"translation.removal.share": 0.25}, "removal_translation"),
         ({"translation.timing.repeats": 40}, "timing"),
@@ -201,7 +205,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"tasks.novels.pairs.path": "text/test.tsv"}, "text_language"),
         (
             {"tasks.novels.windows.length": 64},
-            f"{SMALL} removal_language minimal_pairs",
+            f"{SMALL} pruning_language removal_language minimal_pairs",
         ),
         ({"tasks.hub.released.prefix": "say: "}, "released_translation"),
     ],
@@ -265,13 +269,13 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "../../release/model.pt": "released_translation_2",
         "../../classifier/config.json": "released_classification",
         "data/providers/sacrebleu.py": "text_translation",
-        "engines/fairseq/released.py": f"{SMALL} removal_translation released_translation_2",
-        "engines/hub/classifier/released.py": f"""{SMALL} removal_classification
+        "engines/fairseq/released.py": f"{SMALL} pruning_translation removal_translation released_translation_2",
+        "engines/hub/classifier/released.py": f"""{SMALL} pruning_classification removal_classification
             released_classification""",
         "../../decoder/model.safetensors": "released_language",
         "../../text/train.source": "text_language",
-        "engines/hub/causal/windows.py": f"{SMALL} removal_language released_language minimal_pairs",
-        "data/documents.py": f"""{SMALL} removal_language released_language text_language
+        "engines/hub/causal/windows.py": f"{SMALL} pruning_language removal_language released_language minimal_pairs",
+        "data/documents.py": f"""{SMALL} pruning_language removal_language released_language text_language
             text_classification minimal_pairs""",
     },
 }

@@ -113,7 +113,7 @@ EPOCHS = replace(
 EXPERIMENT = Experiment(
     noun="pruning",
     rules=(
-        Rule(stages=(PRUNE,), priority=10, minutes=600),
+        Rule(stages=(PRUNE,), per=("run", "replacement"), by_kind=True, priority=10, minutes=600),
         Rule(stages=(EPOCHS,), name="pruning_epochs", priority=15, minutes=600),  # the longest of the sweeps
     ),
     sections=("section",),
