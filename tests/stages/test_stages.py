@@ -95,7 +95,6 @@ def test_flags_that_do_not_exist_and_flags_that_are_missing_are_named(name, caps
 @pytest.mark.parametrize(
     ("name", "flag", "value"),
     [
-        ("pruning", "--criteria", "importance"),
         ("training", "--precision", "int8"),
         ("training", "--device", "tpu"),
         ("scores", "--device", "tpu"),

@@ -224,7 +224,7 @@ class TestRefused:
 
     def test_parallel_text(self, text) -> None:
         write_translator(Path("mine"), "marian")
-        assert "1 columns" in self.refusal("mine", "--text", text)
+        assert "1 column" in self.refusal("mine", "--text", text)
         shorter = write("shorter.txt", sentences(29))
         assert "30 lines, but shorter.txt has 29" in self.refusal("mine", "--text", text, shorter)
 

@@ -58,7 +58,10 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
             transformers.LlamaConfig(**TINY, num_key_value_heads=2),
             "LlamaForSequenceClassification.*LlamaAttention attends only to the past",
         ),
-        (transformers.XLNetConfig(vocab_size=20, d_model=16, n_layer=1, n_head=4, d_inner=8), "no module"),
+        (
+            transformers.XLNetConfig(vocab_size=20, d_model=16, n_layer=1, n_head=4, d_inner=8),
+            "the projections of all of its heads are one parameter",
+        ),
     ],
     ids=lambda value: getattr(value, "model_type", ""),
 )
