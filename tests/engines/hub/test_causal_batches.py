@@ -91,7 +91,7 @@ def test_batches_and_their_order_change_no_answer(model, engine):
 
 
 def test_gradient_scores_do_not_depend_on_batches(model, written, tmp_path):
-    """All but those per batch; also with the windows in reverse."""
+    """All but those per batch; with the documents in reverse also those of all windows: halves are then others."""
     directory, corpus = written
     given = ["--engine", "causal", "--checkpoints", str(directory), "--device", "cpu", "--length", "10"]
     reverse = write_documents(tmp_path / "reverse", DOCUMENTS[::-1])
@@ -101,10 +101,14 @@ def test_gradient_scores_do_not_depend_on_batches(model, written, tmp_path):
         scores.main([*given, "--corpus", str(place), "--output", str(output), "--batch-examples", str(size)])
         table = SCORES.read(output)
         tables.append(table[table["criterion"] != "gradient-batch"])
-    for table in tables[1:]:
-        assert table["criterion"].tolist() == tables[0]["criterion"].tolist()
+    *same, reversed_ = tables
+    whole = same[0][same[0]["half"] == "all"]
+    pairs = [*((table, same[0]) for table in same[1:]), (reversed_[reversed_["half"] == "all"], whole)]
+    for table, expected in pairs:
+        for column in ("criterion", "half"):
+            assert table[column].tolist() == expected[column].tolist()
         assert (table["value"] > 0).all()
-        numpy.testing.assert_allclose(table["value"], tables[0]["value"], rtol=1e-6)
+        numpy.testing.assert_allclose(table["value"], expected["value"], rtol=1e-6)
 
 
 def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(model, written, tmp_path):

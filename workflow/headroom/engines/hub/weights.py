@@ -190,6 +190,7 @@ def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTraine
         state_dict=list_tensors(model),
         dtype=model.dtype,
         attn_implementation=model.config._attn_implementation,
+        trust_remote_code=False,
     )
     if model.can_generate():
         again.generation_config = model.generation_config

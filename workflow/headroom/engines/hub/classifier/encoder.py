@@ -135,6 +135,7 @@ def _load_model(
             state_dict=dict(read),
             dtype=torch.float32,
             ignore_mismatched_sizes=True,
+            trust_remote_code=False,
             output_loading_info=True,
         )
     except Exception as error:  # transformers raises many types for damaged files
