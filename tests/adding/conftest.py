@@ -30,7 +30,8 @@ class Copy(Project):
 
     def touched(self) -> set[str]:
         """Return the files below `workflow/` that are not those of the project, folders of other files alone."""
-        return set(self._differing(filecmp.dircmp(ROOT / "workflow", self.root / "workflow", ["__pycache__"])))
+        made = ["__pycache__", "headroom.egg-info"]  # by Python and pip
+        return set(self._differing(filecmp.dircmp(ROOT / "workflow", self.root / "workflow", made)))
 
     def _differing(self, found: "filecmp.dircmp[str]") -> Iterator[str]:
         for name in (*found.diff_files, *found.left_only, *found.right_only):
