@@ -26,12 +26,18 @@ def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]
     """
     entry, random, found = all_claims()[claim], numpy.random.default_rng(0), []
     kind: TaskKind = "translation" if task == "translation" else "classification"
-    tables, (metric, *_) = StudyTables(described={task: TaskDescription(kind=kind)}), TASKS[kind].metrics
+    of_run = {
+        "study": "tiny",
+        "run": f"{task}.baseline.seed1",
+        "epoch": 8,
+        "set": "test",
+        "metric": TASKS[kind].metrics[0],
+    }
     for _ in range(DRAWS):
-        rows = draw(random)
-        for name, own in rows.items():
-            usual = {"study": "tiny", "run": f"{task}.baseline.seed1", "epoch": 8, "set": "test", "metric": metric}
-            every = [dict.fromkeys(TABLES[name].names, "") | usual | row for row in own]
+        tables = StudyTables(described={task: TaskDescription(kind=kind)})  # new ones: they keep what was asked of them
+        for name, own in draw(random).items():
+            usual = {column.name: column.default or "" for column in TABLES[name].columns} | TABLES[name].usual | of_run
+            every = [usual | row for row in own]
             tables._frames[name] = DataFrame(every)
         readings = rule_of(entry)(tables, **entry.thresholds_of(task, kind))
         assert readings
