@@ -149,7 +149,7 @@ class TestWhatFails:
         (study.root / f"results/tiny/runs/{RUN}/epoch2.pt").write_bytes(b"no checkpoint")
         seen = ended(study, submit(study, SCORES))
         assert seen.status == 1, seen.output
-        assert "Error in rule scores" in seen.output
+        assert f"scores failed; the end of logs/tiny/scores/{RUN}.log:" in seen.output
         (job,) = jobs_of(study)
         assert f"external_jobid: {job}" in seen.output  # where the rest of its output is
         log = (study.root / f"logs/tiny/scores/{RUN}.log").read_text().strip().splitlines()
@@ -161,7 +161,7 @@ class TestWhatFails:
         os.killpg(group, signal.SIGKILL)
         seen = ended(project, generating)
         assert seen.status == 1, seen.output
-        assert "Error in rule text_translation" in seen.output
+        assert "text_translation failed; the end of logs/long/text/translation.log:" in seen.output
         assert not (job / "status").exists()
         assert not living(group)
         plan = project.snakemake("-n", binarised("long"), study="long.yaml")  # no lock, no complaint

@@ -48,7 +48,8 @@ def show_job(record):
         statuses[ended[1]] = int(ended[2]) if ended[2] else 128 + int(ended[3])
         return False
     if event == "job_error" and record.log:
-        cluster = [str(record.rule_msg)] if record.rule_msg else []
+        told = [record.rule_msg, *(f"{name}: {value}" for name, value in record.aux.items())]  # of jobs on a cluster
+        cluster = [str(one) for one in told if one]
         lines = [f"{record.rule_name} failed; the end of {record.log[0]}:", *cluster, *reason_of(record.log[0])]
         print(*lines, sep="\n    ", file=sys.stderr)
         return False
