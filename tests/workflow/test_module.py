@@ -195,7 +195,8 @@ class TestMoved:
 
 def test_module_with_a_prefix_has_the_projects_results(clone: Project, finished: Finished, tmp_path: Path) -> None:
     moved = write_outer(tmp_path / "moved", clone, 'prefix: "sub"', "sub/")
-    tables = [f"results/tiny/{name}/{RUN}.csv" for name in ("training", "evaluation", "ablation", "roles", "removal")]
+    names = (f"training/{RUN}", f"evaluation/{RUN}", f"ablation/{RUN}.zero", f"roles/{RUN}", f"removal/{RUN}")
+    tables = [f"results/tiny/{name}.csv" for name in names]
     ended = moved.snakemake(*(f"sub/{table}" for table in tables), study=None)
     assert ended.status == 0, ended.output
     for table in tables:
