@@ -87,7 +87,7 @@ def test_a_shipped_study_has_its_report_and_answers(study: Path, shipped: Path) 
 def scored(study: Path) -> Path:
     """Return the results of a finished study that has a table, resamples, a text and the time of a job."""
     row = {"study": "pilot", "run": "translation.baseline.seed1", "epoch": 1, "kind": "E", "layer": 1, "head": 1}
-    row |= {"criterion": "gradient-token", "normalised": "raw", "value": 0.5, "signature": "set:choose"}
+    row |= {"criterion": "gradient-token", "normalised": "raw", "half": "all", "value": 0.5, "signature": "set:choose"}
     SCORES.write(study / "scores" / "translation.baseline.seed1.csv", [row])
     (study / "scores" / "translation.baseline.seed1.npz").write_bytes(b"resamples")
     (study / "benchmarks" / "scores").mkdir(parents=True)
