@@ -190,8 +190,7 @@ def message(root: Path, study: str) -> str:
 def write_outputs(root: Path, study: str) -> None:
     with dry_run(root, study) as workflow:
         jobs = list(workflow.dag.jobs)
-        benchmarks = [job.benchmark for job in jobs if job.benchmark]  # what a report reads of every job
-        for file in (*benchmarks, *(file for job in jobs for file in job.output)):
+        for file in (file for job in jobs for file in job.output):
             Path(file).parent.mkdir(parents=True, exist_ok=True)
             Path(file).touch()
         workflow.iocache.deactivate()  # it says that the files are not there

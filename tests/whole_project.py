@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 from commands import Ended, run
-from warm_jobs import stand_in
+from warm import serve_jobs, substitute_snakemake
 
 ROOT = Path(__file__).parents[1]
 
@@ -110,8 +110,8 @@ def environment(*warm: str) -> dict[str, str]:
     """
     left_out = ("SNAKEMAKE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
-    places = [*map(stand_in, warm), Path(sys.prefix) / "bin", os.environ["PATH"]]
-    return inherited | {"PATH": os.pathsep.join(map(str, places))}
+    places = [*([substitute_snakemake()] if "snakemake" in warm else []), Path(sys.prefix) / "bin", os.environ["PATH"]]
+    return inherited | (serve_jobs() if "python" in warm else {}) | {"PATH": os.pathsep.join(map(str, places))}
 
 
 def hear_interrupts() -> None:

@@ -1,16 +1,24 @@
 """`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them.
 
-`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow.
+`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow. Two
+options may stand before it: `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server may
+have imported, and `--benchmark FILE`, to which the time and memory of the job are written.
 """
 
 import importlib
 import json
+import os
+import resource
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from headroom.core.command import run
+from headroom.core.files import atomic_path
+from headroom.fork_server import ADDRESS, hand_over
 
 GROUPS = ("Data", "Models", "Which heads matter", "What heads do", "Without heads", "Arms", "Answers")
 """The groups of stages, in the order in which `--help` lists them."""
@@ -77,12 +85,36 @@ def write_flags(flags: Mapping[str, Any]) -> Iterator[str]:
             yield from (flag, *map(str, value if isinstance(value, list) else [value]))
 
 
+def read_options(arguments: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
+    """Return the options before the stage, and what follows them."""
+    options = {}
+    while arguments[:1] and arguments[0] in ("--libraries", "--benchmark"):
+        options[arguments[0]] = arguments[1]
+        arguments = arguments[2:]
+    return options, arguments
+
+
+def write_benchmark(path: Path, seconds: float) -> None:
+    """Write what this process took: seconds, the most memory that was resident (MB), seconds of processor time.
+
+    The file has the columns of Snakemake, which would measure the command alone if a fork server runs the job.
+    """
+    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    processor = sum(one.ru_utime + one.ru_stime for one in (own, children))
+    memory = max(own.ru_maxrss, children.ru_maxrss) / (2**20 if sys.platform == "darwin" else 2**10)
+    with atomic_path(path) as temporary:
+        temporary.write_text(f"s\tmax_rss\tcpu_time\n{seconds:.4f}\t{memory:.2f}\t{processor:.2f}\n")
+
+
 def main() -> None:
     """Run the stage that the first argument names, or those of a job, with the other arguments."""
-    name, arguments = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
+    started = time.perf_counter()
+    options, (name, *arguments) = read_options(sys.argv[1:] or [""])
     if name in ("", "-h", "--help"):
         print(usage(), end="")
         sys.exit(0 if name else 2)
+    if "--libraries" in options and ADDRESS in os.environ:
+        hand_over(os.environ[ADDRESS], options["--libraries"])
     calls: Sequence[tuple[str, list[str]]] = read_job(name) if name.startswith("[") else [(name, [])]
     for stage, flags in calls:
         module = module_of(stage)
@@ -90,6 +122,8 @@ def main() -> None:
             print(f"error: {stage}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
             sys.exit(2)
         run(importlib.import_module(module).main, [*flags, *arguments])
+    if path := options.get("--benchmark"):
+        run(lambda _arguments: write_benchmark(Path(path), time.perf_counter() - started))
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ try:
     from headroom.core.errors import HeadroomError
     from headroom.report.rules import RULES as DECISIONS, list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
+    from headroom.fork_server import start_server
     from headroom.missing import find_mistakes, missing_mirror, missing_packages
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
@@ -85,6 +86,8 @@ onstart:
     reading = any(job.rule.name.startswith(("encoder", "released")) for job in workflow.dag.needrun_jobs())
     if lacking := missing_packages(study) if reading and not own_environments else []:
         raise WorkflowError("\n".join(lacking))
+    if workflow.local_exec and not own_environments:
+        start_server()
 
 
 PREFIXED = workflow.modifier.path_modifier.replace_prefix("results") != "results"
@@ -112,8 +115,3 @@ def outside(paths):
 def memory(megabytes):
     """Return a resource function for a job's memory; each retry adds the base memory."""
     return lambda wildcards, attempt: megabytes * attempt
-
-
-def exclusive_threads(wildcards):
-    """Return the threads of a job that measures time: all cores, or one on a cluster, whose profile reserves the node."""
-    return WHOLE_MACHINE if workflow.local_exec else 1

@@ -36,7 +36,7 @@ def outputs_of(form):
     return {
         name: [directory(path[:-1]) if is_directory(path) else path for path in paths]
         for name, paths in form.outputs(plan).items()
-    }
+    } | {"benchmark": f"{BENCHMARKS}/{form.place(plan)}.tsv"}
 
 
 def job_of(form):
@@ -64,18 +64,23 @@ def mirror_of(form):
     return lambda wildcards, resources: f"--mirror {shlex.quote(study.mirror)}" if downloads else ""
 
 
+def exclusive_threads(wildcards):
+    """Return the threads of a job that measures time: all cores, or one on a cluster, whose profile reserves the node."""
+    return WHOLE_MACHINE if workflow.local_exec else 1
+
+
 def gpus_of(rule):
     """Return the GPUs of a job: for a rule that loads a model or trains, on a machine with CUDA."""
     uses = rule.gpus or (lambda plan: int(any(stage.loads_model for stage in rule.stages) or rule.exclusive))
     return uses(plan) if study.device == "cuda" else 0
 
 
-def environment_of(form):
-    """Return the environment of a rule, or the function of wildcards to that of a job."""
+def environment_of(form, pattern):
+    """Return the environment of a rule, or the function of wildcards to that of a job, its name filled in a pattern."""
     chosen = form.rule.environment
     if isinstance(chosen, str):
-        return f"../../envs/{chosen}.yaml"
-    return lambda wildcards: f"../../envs/{chosen(plan, plan.task_of(form.of(dict(wildcards.items()))[0][1]))}.yaml"
+        return pattern.format(chosen)
+    return lambda wildcards: pattern.format(chosen(plan, plan.task_of(form.of(dict(wildcards.items()))[0][1])))
 
 
 FORMS = forms_of(plan, [*PREPARATION, *EXPERIMENTS, *DECISIONS])
@@ -92,13 +97,11 @@ for form in FORMS:
             **outputs_of(form),
         log:
             f"{LOGS}/{form.place(plan)}.log",
-        benchmark:
-            f"{BENCHMARKS}/{form.place(plan)}.tsv"
         wildcard_constraints:
             **{name: any_of(values) for name, values in form.wildcards(plan).items()},
         priority: form.rule.priority
         conda:
-            environment_of(form)
+            environment_of(form, "../../envs/{}.yaml")
         threads: exclusive_threads if form.rule.exclusive else 1
         resources:
             mem_mb=memory(form.rule.memory * (form.rule.gpus(plan) if form.rule.gpus else 1)),
@@ -108,5 +111,7 @@ for form in FORMS:
             job=job_of(form),
             decided_by=decisions_of(form),
             mirror=mirror_of(form),
+            libraries=environment_of(form, "{}"),
         shell:
-            "python -m headroom {params.job:q} {params.mirror} > {log} 2>&1"
+            "python -m headroom --libraries {params.libraries} --benchmark {output.benchmark:q} {params.job:q} "
+            "{params.mirror} > {log} 2>&1"

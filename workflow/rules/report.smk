@@ -51,11 +51,10 @@ rule report:
         configuration=f"{RESULTS}/configuration.json",
         code=outside([*sources.of_stage("headroom.report.__main__"), *PAGE_FILES]),
     output:
-        report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
+        page=report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
+        benchmark=f"{BENCHMARKS}/report.tsv",
     log:
         f"{LOGS}/report.log",
-    benchmark:
-        f"{BENCHMARKS}/report.tsv"
     conda:
         "../../envs/plain.yaml"
     threads: 1
@@ -65,7 +64,7 @@ rule report:
     params:
         study=study.study,
     shell:
-        "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
+        "python -m headroom --libraries plain --benchmark {output.benchmark:q} report --study {params.study} --tables {input.tables} --maps {input.maps} "
         "--claims {input.claims} --numbers {input.numbers} --texts {input.texts} "
         "--benchmarks {input.benchmarks} "
-        "--configuration {input.configuration} --output {output} > {log} 2>&1"
+        "--configuration {input.configuration} --output {output.page} > {log} 2>&1"

@@ -1,0 +1,165 @@
+"""Jobs in processes of the fork server are those that `python -m headroom` runs itself."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from commands import wait_until
+from headroom import fork_server
+from headroom.fork_server import ADDRESS, start_server
+
+TIME = re.compile(r"\d\d:\d\d:\d\d")
+PACKAGE = Path(fork_server.__file__).parents[1]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
+    monkeypatch.delenv(ADDRESS, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
+    started = start_server()
+    assert started is not None
+    yield psutil.Process(started.pid)
+    started.kill()
+    started.wait()
+
+
+def start(*arguments: str, **more: Any) -> "subprocess.Popen[str]":
+    """Start a job of the workflow, in a process group of its own."""
+    command = [sys.executable, "-m", "headroom", "--libraries", "plain", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+    )
+
+
+def finish(arguments: Sequence[str], **more: Any) -> tuple[int, str, str]:
+    job = start(*arguments, **more)
+    out, err = job.communicate(timeout=120)
+    return job.returncode, out, err
+
+
+@pytest.fixture
+def waiting(server: psutil.Process, tmp_path: Path) -> Iterator["tuple[subprocess.Popen[str], psutil.Process]"]:
+    """A job that reads from a pipe to which nobody writes, and the process that runs it."""
+    pipe = tmp_path / "given.yaml"
+    os.mkfifo(pipe)
+    job = start("report", "--study", "s", "--configuration", str(pipe), "--output", "page.html", cwd=tmp_path)
+    opened: list[int] = []
+
+    def is_read() -> bool:
+        with suppress(OSError):  # nobody reads yet
+            opened.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened)
+
+    wait_until(is_read, "a job that reads")
+    (process,) = server.children()
+    yield job, process
+    job.kill()
+    job.communicate()
+    os.close(opened[0])
+
+
+def has_ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_job_says_and_writes_the_same(
+    server: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
+    wrong = ["claims", "--configuration", "none.yaml", "--output", "x.csv", "--numbers", "y.csv"]
+    found = []
+    for place in ("forked", "plain"):
+        (here := tmp_path / place).mkdir()
+        said = [TIME.sub("", str(finish(arguments, cwd=here, umask=0o077))) for arguments in (wanted, wrong)]
+        files = {path.name: (path.read_text(), path.stat().st_mode) for path in here.iterdir()}
+        found.append((said, files))
+        monkeypatch.delenv(ADDRESS, raising=False)
+    assert found[0] == found[1]
+    assert [text[:3] for text in found[0][0]] == ["(0,", "(2,"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
+def test_a_signal_reaches_the_process(waiting: "tuple[subprocess.Popen[str], psutil.Process]", number: int) -> None:
+    job, process = waiting
+    job.send_signal(number)
+    job.wait()
+    wait_until(lambda: has_ended(process), "the end of the process")
+    assert job.returncode == (130 if number == signal.SIGINT else -number)
+
+
+def test_a_job_ends_as_its_process_does(waiting: "tuple[subprocess.Popen[str], psutil.Process]") -> None:
+    job, process = waiting
+    process.kill()
+    assert job.wait() == -signal.SIGKILL
+
+
+def test_a_suspended_job_suspends_its_process(waiting: "tuple[subprocess.Popen[str], psutil.Process]") -> None:
+    job, process = waiting
+    job.send_signal(signal.SIGTSTP)
+    wait_until(lambda: process.status() == psutil.STATUS_STOPPED, "a stopped process")
+    wait_until(lambda: psutil.Process(job.pid).status() == psutil.STATUS_STOPPED, "a stopped job")
+    job.send_signal(signal.SIGCONT)
+    wait_until(lambda: process.status() != psutil.STATUS_STOPPED, "a process that goes on")
+
+
+def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path) -> None:
+    started = (
+        "import os, subprocess, sys\n"
+        "from headroom.fork_server import ADDRESS, start_server\n"
+        "server = start_server()\n"
+        "print(server.pid, os.environ[ADDRESS], flush=True)\n"
+        "subprocess.run([sys.executable, '-m', 'headroom', '--libraries', 'plain', 'compare', '--help'], stdout=2)\n"
+        "sys.stdin.read()\n"
+    )
+    inherited = {name: value for name, value in os.environ.items() if name != ADDRESS}
+    command = [sys.executable, "-c", started]
+    starter = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=inherited | {"PYTHONPATH": str(PACKAGE)},
+    )  # fmt: skip
+    assert starter.stdout is not None
+    number, address = starter.stdout.readline().split()
+    server = psutil.Process(int(number))
+    _, said = starter.communicate()
+    assert "usage: python -m headroom compare" in said
+    wait_until(lambda: has_ended(server), "the end of the server")
+    assert not Path(address).parent.exists()
+
+
+def test_without_its_server_a_job_runs_itself(server: psutil.Process, tmp_path: Path) -> None:
+    server.kill()
+    server.wait()
+    assert finish(["docs", "--table", "configuration.md", "--tables", "tables.md"], cwd=tmp_path)[0] == 0
+    assert (tmp_path / "tables.md").stat().st_size
+
+
+def test_limits_are_those_of_the_job(server: psutil.Process, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    status, _, said = finish(
+        ["docs", "--table", "configuration.md", "--tables", "tables.md"], cwd=tmp_path, preexec_fn=limit
+    )
+    assert status != 0
+    assert "File too large" in said
+
+
+def test_the_benchmark_of_a_job_is_that_of_its_process(server: psutil.Process, tmp_path: Path) -> None:
+    plan = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
+    assert finish(["--benchmark", "job.tsv", *plan], cwd=tmp_path)[0] == 0
+    header, values = (line.split("\t") for line in (tmp_path / "job.tsv").read_text().splitlines())
+    measured = dict(zip(header, map(float, values), strict=True))
+    assert measured.keys() == {"s", "max_rss", "cpu_time"}
+    assert 0 < measured["cpu_time"] <= 1.5 * measured["s"] + 0.1
+    assert 20 < measured["max_rss"] < 4000
