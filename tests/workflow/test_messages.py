@@ -60,7 +60,7 @@ def test_a_refusal_is_its_message(project: Project, mode: tuple[str, ...]) -> No
     first, message = shown(ended)
     assert first == "treebank failed; the end of logs/own/treebank/translation.log:"
     assert message.startswith("    error: own.conllu, line 1: ")
-    assert ("headroom '[[" in ended.output) == (mode == ())  # the command, before the job started
+    assert ("python -m headroom --libraries" in ended.output) == (mode == ())  # the command, before the job started
 
 
 @MODES
