@@ -27,6 +27,9 @@ from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.sites import AttentionSite, pick_device
 from headroom.settings.models import Dtype
 
+_ROWS = 8
+"""Sentences whose probabilities of all pieces exist at a time, beside their logits."""
+
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
 """Special pieces, except the one for unknown words."""
 
@@ -174,3 +177,17 @@ def count_bytes(output: Any) -> int:
     caches = [cache.self_attention_cache, cache.cross_attention_cache] if both else [cache]
     layers = [layer for one in caches for layer in one.layers if layer.is_initialized]
     return sum(tensor.nbytes for layer in layers for tensor in (layer.keys, layer.values))
+
+
+def sum_nats(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the summed negative log-likelihood of targets in nats, and their number, (B,) each.
+
+    Args:
+        logits: Of all pieces at each position, (B, T, V).
+        target: The right pieces, (B, T); negative where none is predicted.
+    """
+    counted = target.ge(0)
+    chosen = logits.gather(-1, target.clamp(min=0)[..., None])[..., 0]  # (B, T)
+    # along the pieces, which lie side by side: four times as fast as torch's cross entropy of (B, V, T)
+    nats = torch.cat([own.logsumexp(-1) for own in logits.split(_ROWS)]) - chosen
+    return nats.where(counted, 0).sum(1), counted.sum(1)

@@ -9,8 +9,9 @@ from torch import Tensor
 from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
 from headroom.core.table import signature
 from headroom.engines.engine import Outcome
-from headroom.engines.hub.causal.model import CausalModel, WindowBatch, sum_nats
+from headroom.engines.hub.causal.model import CausalModel, WindowBatch
 from headroom.engines.hub.causal.windows import Windows
+from headroom.engines.hub.model import sum_nats
 from headroom.engines.hub.reusing import ReusingSet
 
 METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
@@ -57,7 +58,7 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int]]):
             predicted = found[:, :-1].argmax(-1)  # (B, T - 1)
             counted = batch.predicted[:, 1:]
             right[batch.positions] = ((predicted == batch.pieces[:, 1:]) & counted).sum(1).cpu().numpy()
-            nats[batch.positions] = sum_nats(found, batch).double().cpu().numpy()
+            nats[batch.positions] = sum_nats(found[:, :-1], batch.target)[0].double().cpu().numpy()
             pieces[batch.positions] = counted.sum(1).cpu().numpy()
             for row, place in enumerate(batch.positions):
                 answers[place] = predicted[row, counted[row]].tolist()

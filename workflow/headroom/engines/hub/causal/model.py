@@ -8,13 +8,13 @@ from typing import Any
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import read_documents
 from headroom.engines.batch import Batch
 from headroom.engines.hub.causal.windows import Window, Windows
-from headroom.engines.hub.model import HubModel
+from headroom.engines.hub.model import HubModel, sum_nats
 from headroom.engines.hub.sites import count_pieces
 from headroom.engines.hub.verification import Trial
 from headroom.engines.maps import Positions
@@ -39,6 +39,11 @@ class WindowBatch(Batch):
     def pieces(self) -> Tensor:
         """The indices of the pieces, (B, T)."""
         return self.inputs["input_ids"]
+
+    @property
+    def target(self) -> Tensor:
+        """The pieces that are predicted at each position but the last, (B, T - 1); -100 where none is."""
+        return self.pieces[:, 1:].where(self.predicted[:, 1:], -100)
 
 
 class CausalModel(HubModel[WindowBatch]):
@@ -76,7 +81,7 @@ class CausalModel(HubModel[WindowBatch]):
 
     def losses(self, batch: WindowBatch) -> tuple[Tensor, Tensor]:
         """Return the summed negative log-likelihood of the predicted pieces (B,) in nats, and their number (B,)."""
-        return sum_nats(self.logits(batch), batch), batch.predicted.sum(1)
+        return sum_nats(self.logits(batch)[:, :-1], batch.target)
 
     def real(self, batch: WindowBatch) -> Positions:
         """Return which positions are not padding."""
@@ -140,9 +145,3 @@ class CausalModel(HubModel[WindowBatch]):
         first = torch.tensor([row.first for row in rows], device=self.device)
         predicted = (places >= first[:, None]) & inputs["attention_mask"].bool()
         return WindowBatch(positions, inputs, predicted)
-
-
-def sum_nats(logits: Tensor, batch: WindowBatch) -> Tensor:
-    """Return the summed negative log-likelihood of the predicted pieces of each window, (B,)."""
-    nats = nn.functional.cross_entropy(logits[:, :-1].transpose(1, 2), batch.pieces[:, 1:], reduction="none")
-    return (nats * batch.predicted[:, 1:]).sum(1)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, PreTrainedTokenizerBase
 
 from headroom.core.files import read_lines
-from headroom.engines.hub.model import HubModel
+from headroom.engines.hub.model import HubModel, sum_nats
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
@@ -20,9 +20,6 @@ from headroom.engines.hub.verification import Trial
 from headroom.engines.maps import Positions, Spans
 from headroom.engines.sites import AttentionSite
 from headroom.settings.answers import DecodingSettings
-
-_ROWS = 8
-"""Sentences whose probabilities of all pieces exist at a time, beside their logits."""
 
 
 class Seq2SeqModel(HubModel[PairBatch]):
@@ -237,15 +234,6 @@ class EndAtLimit(LogitsProcessor):
         """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
         others = torch.arange(scores.shape[1], device=scores.device) != self._end
         return scores.masked_fill((input_ids.shape[1] >= self._limits)[:, None] & others, -torch.inf)
-
-
-def sum_nats(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the summed negative log-likelihood of targets (B, T) in nats, and their number, (B,) each."""
-    nats = [
-        nn.functional.cross_entropy(own.transpose(1, 2), wanted, reduction="none")  # 0 where ignored
-        for own, wanted in zip(logits.split(_ROWS), target.split(_ROWS))
-    ]
-    return torch.cat(nats).sum(1), target.ge(0).sum(1)
 
 
 def _by_kind(source: Tensor, target: Tensor | None) -> Positions:
