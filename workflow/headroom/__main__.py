@@ -1,7 +1,7 @@
 """`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them.
 
-`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow. Two
-options may stand before it: `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has
+`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow. Options
+may stand before them: `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has
 imported, and `--benchmark FILE`, to which the time and memory of the job are written.
 """
 
