@@ -12,7 +12,7 @@ from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.tables import REGISTRY
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.arms import ArmDescription
-from headroom.study.tables import Ground, StudyTables, TaskDescription
+from headroom.study.tables import Ground, StudyTables, TaskDescription, open_tables
 from pandas import DataFrame
 from written_tables import write_rows
 
@@ -51,7 +51,7 @@ def study(
         paths.append(write_rows(table, directory / name / "all.csv", filled))
     described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)
     classifier = TaskDescription(kind="classification", library="transformers")
-    return StudyTables(paths, described={"translation": described, "sst2": classifier})
+    return open_tables(paths, described={"translation": described, "sst2": classifier})
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:

@@ -34,11 +34,12 @@ def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]
         "metric": TASKS[kind].metrics[0],
     }
     for _ in range(DRAWS):
-        tables = StudyTables(described={task: TaskDescription(kind=kind)})  # new ones: they keep what was asked of them
+        frames = {}
         for name, own in draw(random).items():
             usual = {column.name: column.default or "" for column in TABLES[name].columns} | TABLES[name].usual | of_run
             every = [usual | row for row in own]
-            tables._frames[name] = DataFrame(every)
+            frames[name] = DataFrame(every)
+        tables = StudyTables(frames, described={task: TaskDescription(kind=kind)})
         readings = rule_of(entry)(tables, **entry.thresholds_of(task, kind))
         assert readings
         found += [one.verdict == verdict for one in readings]

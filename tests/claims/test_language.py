@@ -10,7 +10,7 @@ from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.report.first_screen import ClaimVerdict
-from headroom.study.tables import RELEASED, StudyTables, TaskDescription
+from headroom.study.tables import RELEASED, StudyTables, TaskDescription, open_tables
 
 RUN = "wikitext.baseline.seed1"
 OF_DECODERS = {
@@ -32,7 +32,7 @@ def language(directory: Path, *, is_series: bool = False, **tables: Iterable[Row
     """Return a study of a released language model with the heads of HEADS."""
     described = {"wikitext": TaskDescription(kind="language", ground=RELEASED, is_series=is_series)}
     made = study(directory, **{"ablation": HEADS, **{name: predicted(rows) for name, rows in tables.items()}})
-    return StudyTables([path for own in made._paths.values() for path in own], described=described)
+    return open_tables(made.files, described=described)
 
 
 def verdicts_on(claims: Iterable[str], tables: StudyTables) -> dict[str, ClaimVerdict]:

@@ -11,7 +11,7 @@ from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
 from headroom.study.configuration import arms_in, list_tables, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
-from headroom.study.tables import TABLES, StudyTables, TaskDescription
+from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
 from report.example_tables import NOT_SHOWN, write_example_study
 from report.example_tasks import TRANSLATION_RUNS
 
@@ -51,7 +51,7 @@ def test_positions_and_settings_are_written_alike_in_every_table(tmp_path: Path)
 
 def test_an_unknown_path_is_an_error() -> None:
     with pytest.raises(HeadroomError, match="is not a table of a study"):
-        StudyTables(["results/starter/nonsense/run.csv"])
+        open_tables(["results/starter/nonsense/run.csv"])
 
 
 @pytest.mark.parametrize("name", ["pruning", "scores"])
@@ -59,7 +59,7 @@ def test_a_study_may_be_called_as_a_table_is(name: str, tmp_path: Path) -> None:
     written = write_example_study(tmp_path, only=("update_cost", "scores"))
     (tmp_path / name).mkdir(exist_ok=True)
     cost = next(path for path in written if path.stem == "update_cost").rename(tmp_path / name / "update_cost.csv")
-    found = StudyTables([cost])
+    found = open_tables([cost])
     assert found.has("update_cost")
     assert not found.has(name)
 
@@ -68,13 +68,13 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = write_example_study(tmp_path, only=("update_cost",))[0]
     path.write_text("study,arm\nexample,svgd\n", encoding="utf-8")
     with pytest.raises(HeadroomError, match="the column 'repeat' is missing"):
-        StudyTables([path]).update_cost  # noqa: B018
+        open_tables([path])
 
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
     paths = write_example_study(tmp_path, only=("evaluation", "update_cost"), tasks=("sst2", "translation"))
-    assert StudyTables(paths).tasks == ["sst2", "translation"]
-    tables = StudyTables(paths, described={"translation": TaskDescription(), "sst2": TaskDescription()})
+    assert open_tables(paths).tasks == ["sst2", "translation"]
+    tables = open_tables(paths, described={"translation": TaskDescription(), "sst2": TaskDescription()})
     assert tables.tasks == ["translation", "sst2"]  # in the order of the configuration
     assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
     assert tables.of_task("sst2").tasks == ["sst2"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from headroom.claims.stage import main as decide_claims
 from headroom.report.__main__ import main
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, open_tables
 from made_once import made_once
 from missing_software import skip
 from report.chromium import BROWSER, Page, chromium
@@ -64,7 +64,7 @@ def example_maps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def example_tables(example_paths: list[Path], example_maps: list[Path]) -> StudyTables:
-    return StudyTables(example_paths, example_maps)
+    return open_tables(example_paths, example_maps)
 
 
 @pytest.fixture(scope="session")

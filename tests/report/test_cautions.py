@@ -55,14 +55,13 @@ def test_absent_labels_are_said_by_set(said):
 def test_what_was_cut_for_its_length_is_said_from_the_signatures(example_tables):
     from headroom.study.tables import StudyTables
 
-    tables = StudyTables()
     frame = example_tables.frame("evaluation")
     (run,) = {run for run in frame["run"] if run.startswith("sst2.baseline.seed1")}
     rows = frame[frame["run"] == run].head(2)
-    tables._frames["evaluation"] = rows.assign(set="test", signature="metric:x|set:test|examples:300|cut:3")
+    evaluation = rows.assign(set="test", signature="metric:x|set:test|examples:300|cut:3")
     rows = example_tables.frame("training").head(1)
     about = "seed:1|left-out-long:2|left-out-rest:6"
-    tables._frames["training"] = rows.assign(run=run, signature=about)
+    tables = StudyTables({"evaluation": evaluation, "training": rows.assign(run=run, signature=about)})
     said = [one.text for one in cautions(tables, {"sst2": {"sizes": SIZES}})[""]]
     assert said[:3] == [
         "Longer than the model reads, and cut: 3 of 300 of test.",

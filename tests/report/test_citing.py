@@ -11,7 +11,7 @@ from headroom.report import citing as room
 from headroom.report.citing import Citing, citing
 from headroom.report.provenance import PACKAGES
 from headroom.settings.arms import ARMS
-from headroom.study.tables import StudyTables
+from headroom.study.tables import open_tables
 from report.conftest import HOSTILE
 from report.example_tables import write_example_study
 
@@ -42,7 +42,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def cited(paths: list[Path], configured: Any = CONFIGURATION, *, study: str = "pilot") -> Citing:
-    return citing(study, StudyTables(paths), configuration=configured, version="3.2.1")
+    return citing(study, open_tables(paths), configuration=configured, version="3.2.1")
 
 
 def test_methods_have_the_numbers_of_the_configuration_and_the_tables(paths: list[Path]) -> None:

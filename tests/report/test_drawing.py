@@ -13,7 +13,7 @@ from headroom.experiments.attention_maps.section import CELL, describe, draw_map
 from headroom.figures import atlas, drawing, palette, svg
 from headroom.figures.atlas import Mark, Shape
 from headroom.figures.scripts import are_from_right, count_columns
-from headroom.study.tables import AttentionMap, read_maps
+from headroom.study.maps import AttentionMap, read_maps
 from lxml import etree
 
 

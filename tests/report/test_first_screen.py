@@ -12,7 +12,7 @@ from headroom.experiments.scores.table import SCORES
 from headroom.figures.numbers import Numbers, read_numbers
 from headroom.report.first_screen import Answer, describe_study
 from headroom.study.selection import rows_where
-from headroom.study.tables import StudyTables
+from headroom.study.tables import open_tables
 from lxml import html
 from report.conftest import Written, claimed
 from report.example_tables import Maker, write_example_study
@@ -102,7 +102,7 @@ def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
         row |= {"normalised": "raw", "half": "all", "value": 0.5, "signature": ""}
         paths.append(tmp_path / "scores" / f"{run}.csv")
         SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
-    assert describe_study(StudyTables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"
+    assert describe_study(open_tables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"
 
 
 def cards(directory: Path, task: str) -> str:
@@ -111,7 +111,7 @@ def cards(directory: Path, task: str) -> str:
     paths = write_example_study(directory / "tables", only=shown, tasks=(task,))
     claimed(directory, list(map(str, paths)))
     numbers = Numbers(NUMBERS.read(directory / "numbers.csv"))
-    answer = Answer(StudyTables(paths), numbers, CLAIMS.read(directory / "claims.csv"))
+    answer = Answer(open_tables(paths), numbers, CLAIMS.read(directory / "claims.csv"))
     return " ".join(html.fromstring(f"<div>{answer.render()}</div>").text_content().split())
 
 

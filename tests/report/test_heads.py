@@ -9,7 +9,8 @@ from claims.claim_tables import CLASSIFIER, RUN, study
 from headroom.core.heads import Head
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.report.heads import heads_data
-from headroom.study.tables import AttentionMap, StudyTables
+from headroom.study.maps import AttentionMap
+from headroom.study.tables import StudyTables
 from report.chromium import Page
 from report.test_explorer import HOSTILE, curve, page_with, small_pruning, small_scores
 

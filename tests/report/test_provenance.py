@@ -1,7 +1,6 @@
 """How a study was made, read from small files."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas
 import pytest
@@ -9,7 +8,7 @@ from claims.claim_tables import numbers_in
 from headroom.core.errors import HeadroomError
 from headroom.figures.spec import cells
 from headroom.report.provenance import _count_again, provenance
-from headroom.study.tables import StudyTables
+from headroom.study.tables import TABLES, StudyTables
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 
@@ -62,7 +61,7 @@ def test_a_broken_configuration_is_an_error(tmp_path: Path) -> None:
 
 
 def test_answers_computed_again_are_counted_once_per_sweep():
-    row = {"study": "s", "run": "translation.baseline.seed1", "set": "test"}
+    row = {"study": "s", "run": "translation.baseline.seed1", "set": "test", **TABLES["ablation"].usual}
     frame = pandas.DataFrame(
         [
             {**row, "metric": metric, "signature": f"metric:{metric}|set:{chosen}|again:{again}|different:{different}"}
@@ -70,6 +69,5 @@ def test_answers_computed_again_are_counted_once_per_sweep():
             for chosen, again, different in (("test", 20, 1), ("choose", 12, 0))
         ]
     )
-    tables = SimpleNamespace(frame=lambda name: frame if name == "ablation" else StudyTables().frame(name))
-    assert _count_again(tables).endswith("without reuse: 32, of which 1 with another result.")
+    assert _count_again(StudyTables({"ablation": frame})).endswith("without reuse: 32, of which 1 with another result.")
     assert _count_again(StudyTables()) == ""

@@ -11,7 +11,7 @@ from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.claims import own_effects
 from headroom.experiments.ablation.table import ABLATION
 from headroom.report.cautions import cautions
-from headroom.study.tables import StudyTables, TaskDescription
+from headroom.study.tables import TaskDescription, open_tables
 from safetensors.torch import load_file, save_file
 from stages.test_classifiers import write_tsv
 from toy_encoder import toy_text, write_encoder
@@ -72,7 +72,7 @@ def test_what_cannot_be_told_apart_is_said_and_no_claim_rests_on_it(swept, caplo
         found = find_alike(swept(copied_and_hidden))
     assert (found.describe(), found.same, found.flat) == (said, 8, ["E1", "E2"])
     assert said in caplog.text
-    tables = StudyTables([tmp_path / "ablation/own.csv"], described={"own": TaskDescription(kind="classification")})
+    tables = open_tables([tmp_path / "ablation/own.csv"], described={"own": TaskDescription(kind="classification")})
     (reading,) = decide(all_claims()["M1"], tables.of_task("own"))
     assert reading.barrier == f"at most 10 % of heads without an effect of their own: {said}"
     assert said in [one.text for one in cautions(tables)[""]]
@@ -81,7 +81,7 @@ def test_what_cannot_be_told_apart_is_said_and_no_claim_rests_on_it(swept, caplo
 def test_single_heads_that_nothing_reads_are_named(swept, tmp_path):
     found = find_alike(swept(lambda state: hide_heads(state, 3, heads=[1])))
     assert found.describe() == "E3:2 does not reach the output."
-    tables = StudyTables([tmp_path / "ablation/own.csv"], described={"own": TaskDescription(kind="classification")})
+    tables = open_tables([tmp_path / "ablation/own.csv"], described={"own": TaskDescription(kind="classification")})
     assert own_effects(tables.of_task("own"), "own.baseline.seed1", most=0.1) == ""
 
 

@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.report.page import render, sections, version
     from headroom.report.provenance import provenance
     from headroom.study.configuration import read_configuration, tasks_in
-    from headroom.study.tables import StudyTables
+    from headroom.study.tables import open_tables
 
     configured = read_configuration(given.configuration)
-    tables = StudyTables(given.tables, given.maps, described=tasks_in(configured))
+    tables = open_tables(given.tables, given.maps, described=tasks_in(configured))
     page = render(
         given.study,
         sections(tables),

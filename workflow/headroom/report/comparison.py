@@ -24,7 +24,7 @@ from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.configuration import paths_in, tasks_of
-from headroom.study.tables import StudyTables
+from headroom.study.tables import StudyTables, open_tables
 
 DASHES = ("", "dashed", "dotted", "dashdot")
 """Of the lines of a study's tasks, in their order; they recur."""
@@ -46,7 +46,7 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     """Return a finished study from the directory of its results, for a page in another directory."""
     claims, numbers = (table.read(place / table.path) for table in (CLAIMS, NUMBERS))
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
-    tables = StudyTables(paths_in(place), described=tasks_of(place))
+    tables = open_tables(paths_in(place), described=tasks_of(place))
     curves = list(curve_rows(name, tables))
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""

@@ -22,6 +22,7 @@ from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
 from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
 from headroom.report.explorer import embed_data, name_order, read_score
+from headroom.study.maps import AttentionMap
 from headroom.study.selection import (
     last_epochs,
     main_metric,
@@ -31,7 +32,7 @@ from headroom.study.selection import (
     rows_where,
     select_judged,
 )
-from headroom.study.tables import AttentionMap, StudyTables
+from headroom.study.tables import StudyTables
 
 STAYS, GOES = "stays", "goes"
 

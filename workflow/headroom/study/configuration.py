@@ -10,7 +10,7 @@ from headroom.core.errors import HeadroomError
 from headroom.settings.models import PRETRAINED
 from headroom.settings.study import gather_tasks
 from headroom.study.arms import ArmDescription, describe_arm
-from headroom.study.tables import RELEASED, TABLES, Ground, StudyTables, TaskDescription
+from headroom.study.tables import RELEASED, TABLES, Ground, StudyTables, TaskDescription, open_tables
 from headroom.study.task_info import TaskKind
 
 Arms = dict[str, Mapping[str, ArmDescription]]
@@ -93,7 +93,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 def list_tables(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
     """Return tables of a study with what its configuration says of the tasks."""
-    return StudyTables(paths, described=tasks_in(read_configuration(configuration)))
+    return open_tables(paths, described=tasks_in(read_configuration(configuration)))
 
 
 def found_in(results: Path) -> StudyTables:
@@ -105,7 +105,7 @@ def found_in(results: Path) -> StudyTables:
     paths = paths_in(results)
     if not paths:
         raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
-    return StudyTables(paths, described=tasks_of(results))
+    return open_tables(paths, described=tasks_of(results))
 
 
 def tasks_of(results: Path) -> dict[str, TaskDescription]:

@@ -1,85 +1,24 @@
-"""The tables of one study, read on first use, and the attention maps of a few heads on a few sentences."""
+"""The tables of one study: frames of all runs, or of the runs of one task, and what is known of its tasks."""
 
 import hashlib
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import pandas
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import KINDS, Head, parse_head
+from headroom.core.heads import KINDS
 from headroom.core.resamples import read_with_resamples
+from headroom.core.table import Table
 from headroom.experiments.pruning.settings import MainSettings
 from headroom.experiments.tables import REGISTRY
 from headroom.study.arms import ArmDescription, find_place
+from headroom.study.maps import AttentionMap, read_maps
 from headroom.study.task_info import TASKS, TaskInfo, TaskKind, kind_of_metric
-
-
-@dataclass(frozen=True)
-class AttentionMap:
-    """Where one head points in one sentence."""
-
-    run: str  # the trained model
-    head: Head
-    role: str  # the role that it holds: `positional`, `syntactic` or `rare`; empty if it only comes nearest to one
-    target: str  # what it points to in that role, e.g. `-1` or `nsubj:to-dependent`
-    sentence: int  # number of the sentence, counted from 1
-    queries: tuple[str, ...]  # the words that attend, one per row
-    keys: tuple[str, ...]  # the words that are attended to, one per column
-    weights: tuple[tuple[float, ...], ...]  # attention weights, (queries, keys)
-
-    def strongest(self, row: int) -> int:
-        """Return the column of the largest weight of a row, the first of equal ones."""
-        weights = self.weights[row]
-        return weights.index(max(weights))
-
-
-def read_maps(paths: Sequence[Path | str]) -> list[AttentionMap]:
-    """Read the files of `headroom attention_maps`, one per run.
-
-    Raises:
-        HeadroomError: If a file cannot be read, or a map's weights do not fit its words.
-    """
-    return [one for path in paths for one in _maps_in(Path(path))]
-
-
-def _maps_in(path: Path) -> list[AttentionMap]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return [_map(content["run"], one) for one in content["maps"]]
-    except HeadroomError as error:
-        raise HeadroomError(f"{path}: {error}") from error
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise HeadroomError(
-            f"{path} has no attention maps as headroom attention_maps writes them: {error!r}"
-        ) from error
-
-
-def _map(run: str, one: dict[str, Any]) -> AttentionMap:
-    made = AttentionMap(
-        run=str(run),
-        head=parse_head(one["head"]),
-        role=str(one["role"]),
-        target=str(one["target"]),
-        sentence=int(one["sentence"]),
-        queries=tuple(map(str, one["queries"])),
-        keys=tuple(map(str, one["keys"])),
-        weights=tuple(tuple(map(float, row)) for row in one["weights"]),
-    )
-    sizes = {len(row) for row in made.weights}
-    finite = all(math.isfinite(weight) for row in made.weights for weight in row)
-    if not made.keys or len(made.weights) != len(made.queries) or sizes != {len(made.keys)} or not finite:
-        place = f"the map of {made.head} on sentence {made.sentence}"
-        raise HeadroomError(
-            f"{place} needs a row per query and a weight per key, all numbers; run headroom attention_maps again"
-        )
-    return made
-
 
 Ground = Literal["real text", "pretrained encoder", "released model", "generated text"]
 
@@ -118,34 +57,29 @@ OF_ALL_HEADS = ("scores", "ablation", "keep_one", "attention_stats", "parameters
 class StudyTables:
     """All tables of a study, each an attribute of its name: a data frame with the usual rows of all runs.
 
-    A table without a file (its experiment was not run) is an empty frame with the right columns. Columns are typed as
+    A table without rows (its experiment was not run) is an empty frame with the right columns. Columns are typed as
     `experiments.tables` lists them. The frames are shared: do not change them in place.
 
     Args:
-        paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
-            file itself for the table of a whole study (`update_cost.csv`).
-        maps: The JSON files with attention maps.
-        described: What is known of the tasks. Of other arms the name is the method; the main criterion is a column
-            `main` of tables by criteria.
-
-    Raises:
-        HeadroomError: If a path belongs to no known table, or a file of maps is none.
+        frames: All rows of tables by their names, as `open_tables` reads them.
+        maps: Attention maps.
+        described: What is known of the tasks. Of other arms the name is the method.
+        files: The files that the rows were read from.
     """
 
     def __init__(
         self,
-        paths: Sequence[Path | str] = (),
-        maps: Sequence[Path | str] = (),
+        frames: Mapping[str, pandas.DataFrame] | None = None,
+        maps: Sequence[AttentionMap] = (),
         described: Mapping[str, TaskDescription] | None = None,
+        files: Sequence[Path] = (),
     ) -> None:
         self._described = described or {}
-        self.maps: list[AttentionMap] = read_maps(maps)
-        self._paths: dict[str, list[Path]] = {name: [] for name in TABLES}
-        self._frames: dict[str, pandas.DataFrame] = {}
-        self._usual: dict[str, pandas.DataFrame] = {}
+        self.maps = list(maps)
+        self.files = files
+        self._frames = {name: _empty(name) for name in TABLES} | dict(frames or {})
+        self._usual = {name: _select_usual(name, frame) for name, frame in self._frames.items()}
         self._views: dict[str, StudyTables] = {}
-        for path in map(Path, paths):
-            self._paths[_table_name(path)].append(path)
 
     def __getattr__(self, name: str) -> pandas.DataFrame:
         if name not in TABLES:
@@ -154,22 +88,10 @@ class StudyTables:
 
     def frame(self, name: str) -> pandas.DataFrame:
         """Return the usual rows of a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
-        if name not in self._usual:
-            found = self.every(name)
-            for column, value in TABLES[name].usual.items():
-                found = found[found[column] == value]
-            self._usual[name] = found
         return self._usual[name]
 
     def every(self, name: str) -> pandas.DataFrame:
         """Return all rows of a table by name."""
-        if name not in self._frames:
-            found = _read(name, self._paths[name])
-            if "setting" in found:
-                found["setting"] = found["setting"].map(_setting).astype(str)
-            if len(found) and "run" in found and "normalised" in found:
-                found = found.assign(main=[self.description(task_of(run)).main for run in found["run"]])
-            self._frames[name] = found
         return self._frames[name]
 
     def has(self, name: str) -> bool:
@@ -178,7 +100,7 @@ class StudyTables:
 
     def given(self, name: str) -> bool:
         """Return whether a file of this table was read, also if it has no rows: nothing was found then."""
-        return bool(self._paths[name]) or self.has(name)
+        return self.has(name) or any(_table_name(path) == name for path in self.files)
 
     def description(self, task: str) -> TaskDescription:
         """Return what is known of a task."""
@@ -277,29 +199,30 @@ class StudyTables:
 
         The costs of updates go with the first task that translates: it was measured there.
         """
-        if task in self._views:
-            return self._views[task]
-        view = self._views[task] = StudyTables(described=self._described)
-        view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
-        view.maps = [one for one in self.maps if task_of(one.run) == task]
-        for name, table in TABLES.items():
-            frame = self.every(name)
-            if "task" in table.names:
-                view._frames[name] = frame[frame["task"] == task]
-            elif "run" in table.names:
-                view._frames[name] = frame[frame["run"].map(task_of) == task]
-            elif task == next((one for one in self.tasks if self.kind_of(one) == "translation"), self.task):
-                view._frames[name] = frame
-        return view
+        if task not in self._views:
+            maps = [one for one in self.maps if task_of(one.run) == task]
+            files = [path for path in self.files if task_of(path.name) == task]
+            frames = {name: self._rows_of(task, name) for name in TABLES}
+            self._views[task] = StudyTables(frames, maps, self._described, files)
+        return self._views[task]
+
+    def _rows_of(self, task: str, name: str) -> pandas.DataFrame:
+        """Return the rows of a table that are about a task."""
+        frame, columns = self.every(name), TABLES[name].names
+        if "task" in columns:
+            return frame[frame["task"] == task]
+        if "run" in columns:
+            return frame[frame["run"].map(task_of) == task]
+        first = next((one for one in self.tasks if self.kind_of(one) == "translation"), self.task)
+        return frame if task == first else _empty(name)
 
     def without(self, runs: Collection[str]) -> "StudyTables":
         """Return the tables of a task without the rows of some runs; rows about all runs together stay."""
-        view = StudyTables(described=self._described)
-        view.maps = [one for one in self.maps if one.run not in runs]
-        for name, table in TABLES.items():
-            frame = self.every(name)
-            view._frames[name] = frame[~frame["run"].isin(set(runs))] if "run" in table.names else frame
-        return view
+        frames = {
+            name: frame[~frame["run"].isin(set(runs))] if "run" in TABLES[name].names else frame
+            for name, frame in self._frames.items()
+        }
+        return StudyTables(frames, [one for one in self.maps if one.run not in runs], self._described)
 
 
 def task_of(run: str) -> str:
@@ -319,10 +242,50 @@ def seed_of(run: str) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
-    """Read files of a table as one, with the resamples stored next to them, if it has any."""
-    table = TABLES[name]
-    return read_with_resamples(table, paths) if table.resampled else table.read_all(paths)
+def open_tables(
+    paths: Sequence[Path | str] = (),
+    maps: Sequence[Path | str] = (),
+    described: Mapping[str, TaskDescription] | None = None,
+) -> StudyTables:
+    """Read all tables and attention maps of a study.
+
+    Args:
+        paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
+            file itself for the table of a whole study (`update_cost.csv`).
+        maps: The JSON files with attention maps.
+        described: What is known of the tasks; the main criterion is a column `main` of tables by criteria.
+
+    Raises:
+        HeadroomError: If a path belongs to no known table, or a file cannot be read.
+    """
+    files: dict[str, list[Path]] = {}
+    for path in map(Path, paths):
+        files.setdefault(_table_name(path), []).append(path)
+    frames = {name: _read(TABLES[name], own, described or {}) for name, own in files.items()}
+    return StudyTables(frames, read_maps(maps), described, list(map(Path, paths)))
+
+
+def _read(table: Table, paths: Sequence[Path], described: Mapping[str, TaskDescription]) -> pandas.DataFrame:
+    """Read files of a table as one, with the resamples stored next to them, and the main criterion, if it has any."""
+    found = read_with_resamples(table, paths) if table.resampled else table.read_all(paths)
+    if "setting" in found:
+        found["setting"] = found["setting"].map(_setting).astype(str)
+    if len(found) and {"run", "normalised"} <= set(found):
+        found = found.assign(main=[described.get(task_of(run), UNKNOWN).main for run in found["run"]])
+    return found
+
+
+@cache
+def _empty(name: str) -> pandas.DataFrame:
+    """Return a table without rows."""
+    return _read(TABLES[name], (), {})
+
+
+def _select_usual(name: str, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of a table that are meant where it is named alone."""
+    for column, value in TABLES[name].usual.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 def _table_name(path: Path) -> str:

@@ -14,7 +14,8 @@ from headroom.figures.names import heading
 from headroom.figures.prose import words
 from headroom.figures.scripts import are_from_right, count_columns, isolate
 from headroom.figures.spec import Drawing
-from headroom.study.tables import AttentionMap, StudyTables
+from headroom.study.maps import AttentionMap
+from headroom.study.tables import StudyTables
 
 CELL = 17.0
 SHADES = 10
