@@ -7,6 +7,7 @@ from typing import Any
 
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
+from headroom.claims.pooling import with_kinds
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.tables import REGISTRY
@@ -62,8 +63,8 @@ def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
 def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
     """Return decisions as the page shows them."""
     rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
-    frames = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
-    return verdicts(*frames, tables)
+    claims, numbers = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
+    return verdicts(with_kinds(claims, tables), numbers)
 
 
 def expect(

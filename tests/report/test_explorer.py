@@ -12,7 +12,8 @@ from claims.claim_tables import CLASSIFIER, RUN, study
 from headroom.core.heads import Head
 from headroom.figures import drawing, palette
 from headroom.figures.atlas import Mark, draw_atlases
-from headroom.report.explorer import Explorer, embed_data, explorer
+from headroom.figures.embedding import embed_data
+from headroom.report.explorer import Explorer, explorer
 from headroom.report.explorer_panel import link_panel
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from headroom.figures import palette
-from headroom.report.page import TEMPLATES, pack_files
+from headroom.figures.embedding import pack_files
+from headroom.figures.prose import TEMPLATES
 from lxml import etree
 from report.chromium import Page
 

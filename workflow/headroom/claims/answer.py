@@ -48,8 +48,7 @@ def read_answer() -> dict[str, tuple[AnswerNumber, ...]]:
 
 def answer(tables: StudyTables, decisions: Sequence[Decision]) -> list[tuple[str, Reading]]:
     """Return the numbers of the answer by task: means over the runs of the baseline, or over seeds of arms."""
-    views = {task: tables.of_task(task) for task in tables.tasks}
-    entries = read_answer()
+    entries, views = read_answer(), tables.views
     found = [
         (task, reading)
         for task, view in views.items()

@@ -60,7 +60,7 @@ def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list
 
 
 def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
-    asked = [view for view in map(tables.of_task, tables.tasks) if claim.asked_of(view)]
+    asked = [view for view in tables.views.values() if claim.asked_of(view)]
     if not asked:
         return [Decision(claim, "", ())]
     return [decision for view in asked for decision in _by_part(claim, view, decide(claim, view))]

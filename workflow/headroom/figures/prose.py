@@ -1,6 +1,7 @@
 """Sentences of the page: Jinja templates with the numbers of a study, which mark where every number comes from."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from headroom.claims.rows import ANSWER
 from headroom.claims.words import metric_after
 from headroom.figures.names import task_name
 from headroom.figures.numbers import Numbers, Shown
-from headroom.study.tables import StudyTables
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -60,9 +60,9 @@ def _join_lines(markup: str) -> Markup:
 class Sentences:
     """The sentences of one template, a macro each, about one study."""
 
-    def __init__(self, template: str, tables: StudyTables, numbers: Numbers) -> None:
-        self._tables, self._numbers = tables, numbers
-        names = {"each": self.each, "several": len(tables.tasks) > 1}
+    def __init__(self, template: str, tasks: Sequence[str], numbers: Numbers) -> None:
+        self._tasks, self._numbers = tasks, numbers
+        names = {"each": self.each, "several": len(tasks) > 1}
         self._module = environment().get_template(template).make_module(names)
 
     def say(self, name: str) -> Markup:
@@ -76,7 +76,7 @@ class Sentences:
         It is that of the part `of`, without one of the first part that a task has.
         """
         found = []
-        for task in self._tables.tasks:
+        for task in self._tasks:
             parts = self._numbers.parts(what, name, task)
             for part in list(parts)[:1] if of is None else {of} & parts.keys():
                 found.append((task_name(task), parts[part], part))

@@ -23,8 +23,7 @@ PUBLISHED = {name: value for paper in read_papers() for name, value in paper.val
 
 def views_with(study: StudyTables, *tables: str) -> dict[str, StudyTables]:
     """Return the tables of every task that has rows in one of these tables, by task."""
-    views = {task: study.of_task(task) for task in study.tasks}
-    return {task: view for task, view in views.items() if any(view.has(name) for name in tables)}
+    return {task: view for task, view in study.views.items() if any(view.has(name) for name in tables)}
 
 
 HERE = Look(palette.arm_colour("", []), marker="o")

@@ -36,28 +36,40 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
+    from headroom.claims.pooling import with_kinds
     from headroom.claims.table import CLAIMS, NUMBERS
+    from headroom.figures.numbers import Numbers
     from headroom.report.cautions import cautions, read_records
     from headroom.report.citing import citing
-    from headroom.report.page import render, sections, version
+    from headroom.report.explorer import explorer
+    from headroom.report.first_screen import Answer, describe_study, verdicts
+    from headroom.report.heads import heads_data
+    from headroom.report.page import Page, headings, render, sections, version
     from headroom.report.provenance import provenance
     from headroom.study.configuration import read_configuration, tasks_in
     from headroom.study.tables import open_tables
 
     configured = read_configuration(given.configuration)
     tables = open_tables(given.tables, given.maps, described=tasks_in(configured))
-    page = render(
-        given.study,
-        sections(tables),
-        tables=tables,
-        claims=CLAIMS.read_all([given.claims] if given.claims else []),
-        numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
-        cautions=cautions(tables, read_records(given.texts)),
-        provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),
+    claims = with_kinds(CLAIMS.read_all([given.claims] if given.claims else []), tables)
+    numbers = NUMBERS.read_all([given.numbers] if given.numbers else [])
+    parts, found = sections(tables), Numbers(numbers)
+    page = Page(
+        study=given.study,
+        described=describe_study(tables),
+        answer=Answer(tables, found, claims).render(),
+        verdicts=verdicts(claims, numbers),
+        explored=explorer(tables),
         cite=citing(given.study, tables, configuration=configured, version=version()),
+        heads=heads_data(tables),
+        cautions=cautions(tables, read_records(given.texts)),
+        sections=parts,
+        headings=headings(parts, tables.tasks, found),
+        provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),
     )
+    text = render(page)
     with atomic_path(given.output) as temporary:
-        temporary.write_text(page, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,7 @@ def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> 
     In a study of one task its name is "".
     """
     found = {}
-    for task in tables.tasks:
-        view = tables.of_task(task)
+    for task, view in tables.views.items():
         record = (texts or {}).get(task, {})
         said = list(_of_text(record, f"{view.info.example}s"))
         alone = _judged_sets(view) <= {name for name, own in record.get("label_sizes", {}).items() if _is_alone(own)}
@@ -70,7 +69,7 @@ def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> 
     return {task: said for task, said in found.items() if said}
 
 
-def summary(found: dict[str, list[Caution]]) -> str:
+def summary(found: Mapping[str, Sequence[Caution]]) -> str:
     """Return all cautions in one line, each once, in the fewest words."""
     return "; ".join(dict.fromkeys(one.short for said in found.values() for one in said))
 

@@ -73,8 +73,7 @@ def _read_configured(configuration: Any) -> Study | None:
 def _methods(tables: StudyTables, configured: Study | None) -> str:
     """Return the models, data and statistics of a study in a paragraph."""
     tasks = [
-        _of_task(task, tables.of_task(task), configured.tasks.get(task) if configured else None)
-        for task in tables.tasks
+        _of_task(task, view, configured.tasks.get(task) if configured else None) for task, view in tables.views.items()
     ]
     resamples = count(configured.sampling.resamples) if configured else "the"
     return " ".join([

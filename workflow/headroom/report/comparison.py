@@ -50,14 +50,14 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     curves = list(curve_rows(name, tables))
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
-    decided = verdicts(claims, numbers, tables)
-    return FinishedStudy(name, with_kinds(claims, tables), numbers, decided, curves, address)
+    claims = with_kinds(claims, tables)
+    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, address)
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
     """Yield the pruning curve of every task, in %, by the order that claims are judged by."""
-    for task in tables.tasks:
-        order, points = average_main_curve(tables.of_task(task))
+    for task, view in tables.views.items():
+        order, points = average_main_curve(view)
         named = {"study": study, "task": task, "name": f"{study}, {task_name(task)}", "order": order_name(*order)}
         yield from (named | {name: 100 * share for name, share in point.items()} for point in points)
 

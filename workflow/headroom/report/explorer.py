@@ -4,7 +4,6 @@ The page has a figure at four steps; the data next to it let `explorer.js` show 
 measured, and mark the number of heads removed in every other panel that `explorer_panel.linked` has prepared.
 """
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_after, metric_name
-from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
 from headroom.core.heads import Head, parse_head
 from headroom.figures.atlas import Mark, draw_atlases, draw_left
+from headroom.figures.embedding import embed_data
 from headroom.figures.names import criterion_name, heading, order_name, run_name
 from headroom.figures.svg import size
 from headroom.report.explorer_panel import draw_orders
@@ -77,7 +76,7 @@ class Explorer:
 
 def explorer(tables: StudyTables) -> Explorer | None:
     """Return the explorer of a study; None if no task has pruning curves over all heads."""
-    found = [curves for task in tables.tasks if (curves := Curves.of(tables.of_task(task)))]
+    found = [curves for view in tables.views.values() if (curves := Curves.of(view))]
     if not found:
         return None
     views = tuple(one.view(place) for place, one in enumerate(found, start=1))
@@ -214,18 +213,3 @@ def mask_removed(names: str, heads: Sequence[Head]) -> str:
 def nearest(counts: "pandas.Series[Any]", wanted: float) -> int:
     """Return the place of the number nearest to a wanted one, the first of equally near ones."""
     return int((counts - wanted).abs().to_numpy().argmin())
-
-
-def embed_data(value: Any) -> Markup:
-    """Return data as JSON that is safe inside a `<script>`: no `<`, no control characters, no NaN."""
-    text = json.dumps(_show_texts(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))
-
-
-def _show_texts(value: Any) -> Any:
-    """Return data with every text as the page shows it."""
-    if isinstance(value, dict):
-        return {visible(str(key)): _show_texts(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_show_texts(one) for one in value]
-    return visible(value) if isinstance(value, str) else value

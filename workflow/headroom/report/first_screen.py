@@ -48,14 +48,14 @@ class ClaimVerdict:
         return self.claim.paper_of(self.task, self.kind)
 
 
-def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: StudyTables) -> list[ClaimVerdict]:
-    """Return what the tables `claims` and `numbers` say, one verdict per claim and task, in their order."""
+def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
+    """Return what the tables `claims`, from `with_kinds`, and `numbers` say: a verdict per claim and task, in order."""
     known = all_claims()
     found = []
     for _, row in rows_where(claims, run=POOLED).iterrows():
         place = {"task": row["task"], "part": row["part"]}
         runs, own = rows_where(claims, claim=row["claim"], **place), rows_where(numbers, what=row["claim"], **place)
-        found.append(_verdict(known[row["claim"]], row, runs, own, tables.kind_of(str(row["task"]))))
+        found.append(_verdict(known[row["claim"]], row, runs, own, row["kind"]))
     return found
 
 
@@ -203,7 +203,7 @@ class Answer:
 
 def describe_study(tables: StudyTables) -> str:
     """Return the models in one line: tasks with the heads of the run shown first, arms, and seeds."""
-    parts = [f"{task_name(task)}{_describe_model(tables.of_task(task))}" for task in tables.tasks]
+    parts = [f"{task_name(task)}{_describe_model(view)}" for task, view in tables.views.items()]
     seeds = {run.rpartition("seed")[2] for run in tables.runs}
     trained = f"{plural(len(tables.arm_names), 'arm')}, {plural(len(seeds), 'seed')}"
     released = all(tables.description(task).ground == RELEASED for task in tables.tasks)

@@ -20,8 +20,9 @@ from headroom.experiments.gates.claims import EXACT, GRADIENT, HARD_CONCRETE, ha
 from headroom.experiments.roles.claims import confidence, select_held
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
+from headroom.figures.embedding import embed_data
 from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
-from headroom.report.explorer import embed_data, name_order, read_score
+from headroom.report.explorer import name_order, read_score
 from headroom.study.maps import AttentionMap
 from headroom.study.selection import (
     last_epochs,
@@ -64,7 +65,7 @@ class Block:
 
 def heads_data(tables: StudyTables) -> Markup:
     """Return what is known of every head of every task as JSON that is safe in a `<script>`."""
-    found = [of_task(tables.of_task(task)) for task in tables.tasks]
+    found = [of_task(view) for view in tables.views.values()]
     return embed_data({"tasks": [one for one in found if one is not None]})
 
 
@@ -75,6 +76,7 @@ def of_task(tables: StudyTables) -> dict[str, Any] | None:
         return None
     run = main_run(first, tables)
     blocks = [block for make in BLOCKS if (block := make(tables, run)).rows or block.empty]
+    drawn = maps([one for one in tables.maps if one.run == run])
     heads = sorted({head for block in blocks for head in block.cells})
     return {
         "task": tables.task,
@@ -88,7 +90,7 @@ def of_task(tables: StudyTables) -> dict[str, Any] | None:
         "heads": {
             str(head): [_compact(block.cells.get(head, {}), len(block.rows)) for block in blocks] for head in heads
         },
-        "maps": maps([one for one in tables.maps if one.run == run]),
+        "maps": drawn,
     }
 
 

@@ -77,7 +77,7 @@ def _models(tables: StudyTables) -> str:
     if not tables.runs:
         return ""
     seeds = sorted({seed_of(run) for run in tables.runs})
-    by_task = {task: "; ".join(map(run_name, tables.of_task(task).runs)) for task in tables.tasks}
+    by_task = {task: "; ".join(map(run_name, view.runs)) for task, view in tables.views.items()}
     several = len(by_task) > 1
     runs = ". ".join(f"{heading(task)}: {names}" if several else names for task, names in by_task.items())
     return f"Runs: {runs}. Seeds: {listing(map(str, seeds))}."

@@ -206,6 +206,11 @@ class StudyTables:
             self._views[task] = StudyTables(frames, maps, self._described, files)
         return self._views[task]
 
+    @property
+    def views(self) -> dict[str, "StudyTables"]:
+        """The tables of every task by its name, in order (see `tasks`)."""
+        return {task: self.of_task(task) for task in self.tasks}
+
     def _rows_of(self, task: str, name: str) -> pandas.DataFrame:
         """Return the rows of a table that are about a task."""
         frame, columns = self.every(name), TABLES[name].names

@@ -34,7 +34,7 @@ AXES = {ALIKE: "difference in linear CKA", AREA: "difference in % of the full sc
 
 def section(study: StudyTables) -> Section:
     """Return the section that compares the arms of every task that has several."""
-    views = [view for view in map(study.of_task, study.tasks) if len(view.arm_names) > 1]
+    views = [view for view in study.views.values() if len(view.arm_names) > 1]
     comparison = Comparison(study, views)
     numbers, folded = together(views, _quantities), tuple(arms.folds(comparison))
     if numbers.empty and not folded:

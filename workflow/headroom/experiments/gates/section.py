@@ -44,7 +44,7 @@ UNTRAINED, PAPER, PAPER_SCRATCH = "best by gradient, not trained further", "pape
 
 def section(study: StudyTables) -> Section:
     """Return the section about learned gates."""
-    views = [view for task in study.tasks if _source(view := study.of_task(task)) is not None]
+    views = [view for view in study.views.values() if _source(view) is not None]
     if not views:
         return Section("gates", TITLE, missing=str(words("gates", "missing")))
     found = [view for view in views if not hard(view.pruned_models).empty]

@@ -51,9 +51,9 @@ LOOKS = {
 
 def section(study: StudyTables) -> Section:
     """Return the section about roles."""
-    views = {task: (view, run) for task in study.tasks if (run := main_run(view := study.of_task(task)))}
+    views = {task: (view, run) for task, view in study.views.items() if (run := main_run(view))}
     several = len(study.tasks) > 1
-    maps = [page for task in study.tasks for page in attention_map.pages(study.of_task(task), several=several)]
+    maps = [page for view in study.views.values() for page in attention_map.pages(view, several=several)]
     if not views and not maps:
         return Section("roles", TITLE, missing=str(words("roles", "missing")))
     best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
@@ -184,8 +184,7 @@ def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, s
 def _confidences(study: StudyTables) -> Figure | None:
     """Return the self-attention of every run, lettered with roles, the larger a mark, the more confident its head."""
     made = []
-    for task in study.tasks:
-        view = study.of_task(task)
+    for task, view in study.views.items():
         runs = [run for run in view.runs if run in set(view.attention_stats["run"])]
         for run in runs[:1] + choose_folded_runs(runs[1:]):
             rows = confidence(view.attention_stats, run)
