@@ -7,11 +7,12 @@ import pytest
 from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.core.heads import Head
 from headroom.experiments.ablation import section as ablation
+from headroom.experiments.ablation.frames import select_main_effects
 from headroom.experiments.keep_one import section as keep_one
 from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
 from headroom.figures.views import paper_scale, views_with
-from headroom.study.frames import in_percent, select_main_effects
+from headroom.study.frames import in_percent
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:

@@ -11,7 +11,7 @@ import pandas
 from headroom.claims.words import metric_points, metric_word
 from headroom.core.alike import find_alike
 from headroom.core.formatting import count, listing, number, plural
-from headroom.experiments.gates.section import warnings
+from headroom.experiments.gates.frames import warnings
 from headroom.experiments.timing.section import timing_noise
 from headroom.figures.names import heading, run_name
 from headroom.study.selection import (

@@ -6,19 +6,20 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.verdict import LEVEL
-from headroom.claims.words import site_word
 from headroom.core.formatting import estimate, format_fixed, p_value
 from headroom.core.heads import Head
-from headroom.experiments.ablation.claims import (
-    CORRECTIONS,
-    SCREENING,
-    TESTS,
-    find_changed,
-    right_or_wrong,
-    screen_effects,
+from headroom.experiments.ablation.claims import CORRECTIONS, SCREENING
+from headroom.experiments.ablation.frames import (
+    SIDES,
+    build_replaced_curves,
+    count_by_test,
+    improving,
+    list_effects,
+    paper_effects,
+    select_effects,
+    select_main_effects,
 )
 from headroom.experiments.ablation.replacements import ZERO, Pair, build_frame, over_all_runs
-from headroom.experiments.roles.claims import HEAD
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.curves import limits as curve_limits
@@ -35,30 +36,14 @@ from headroom.figures.views import (
     is_published,
     label,
     lead,
-    paper_scale,
     percent_label,
-    published,
     section_of,
 )
-from headroom.study.frames import build_replaced_curves, in_percent, select_effects, select_main_effects
-from headroom.study.selection import (
-    chosen_heads,
-    in_order,
-    main_run,
-    main_set,
-    parse_heads,
-    rows_where,
-)
+from headroom.study.selection import in_order, main_run, main_set, parse_heads, rows_where
 from headroom.study.tables import StudyTables
-from headroom.study.task_info import TaskKind
 
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
-
-BEST = 10
-"""At most so many improving heads are tested again."""
-
-SIDES = ("first", "second")
 
 REPLACED = {
     ZERO: HERE,
@@ -128,8 +113,8 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
 
 def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
-    paper = [_paper(task, study.kind_of(task)) for task in main]
-    frame = pandas.concat(part for rows, theirs in zip(main.values(), paper) for part in (_ours(rows), theirs))
+    paper = [paper_effects(task, study.kind_of(task)) for task in main]
+    frame = pandas.concat(part for rows, theirs in zip(main.values(), paper) for part in (list_effects(rows), theirs))
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
@@ -143,19 +128,6 @@ def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     drawn = build_panels(study, frame, draw)
     said = texts("ablation", "spread", paper=is_published("ablation", study, main))
     return Figure("ablation_effects", drawn, *said, key, frame)
-
-
-def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:
-    return in_percent(rows)[["task", "run", "kind", "layer", "head", "delta"]].assign(by="here", single=True)
-
-
-def _paper(task: str, task_kind: TaskKind) -> pandas.DataFrame:
-    """Return the paper's means by kind of attention, in % of its full model's score; none for some kinds of task."""
-    rows = [
-        (kind, *(100 * end / paper_scale(task_kind) for end in (mean, mean - deviation, mean + deviation)))
-        for kind, (mean, deviation, _) in published("ablation", task_kind).items()
-    ]
-    return pandas.DataFrame(rows, columns=["kind", "delta", "low", "high"]).assign(task=task, by="paper", single=False)
 
 
 def _table(frame: pandas.DataFrame) -> Table:
@@ -183,22 +155,6 @@ def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold 
     columns = [*lead(study), "name", "delta_first ~", "p_first", "delta_second ~", "p_second"]
     headings = {"name": "head", **{f"delta_{side}": f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
     return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
-
-
-def improving(view: StudyTables) -> pandas.DataFrame:
-    """Return the heads, at most `BEST`, whose removal improves the score most on the set that heads are chosen on.
-
-    Changes there (`delta_first`) and on the set that heads are judged on (`delta_second`) are in % of the score.
-    """
-    run = select_main_effects(view)["run"].iloc[0]
-    both = [in_percent(rows) for rows in screen_effects(rows_where(select_effects(view), run=run))]
-    best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
-    made = both[0].loc[best, ["task", "run", "name"]]
-    for side, rows in zip(SIDES, both, strict=True):
-        ends = {end: f"delta_{side}_{end}" for end in ("low", "high")}
-        names = {"delta": f"delta_{side}", **ends, "p": f"p_{side}", "set": f"on_{side}"}
-        made = made.join(rows[[*names]].rename(columns=names))
-    return made
 
 
 def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
@@ -238,7 +194,7 @@ def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
 
 def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
     """Return the counts for all tasks with a metric that counts right answers; None without one."""
-    made = [rows for view in views.values() for rows in _counts(view)]
+    made = [rows for view in views.values() for rows in count_by_test(view)]
     if not made:
         return None
     columns = [*lead(study), "removed", "test", "none", "worse", *CORRECTIONS[1:]]
@@ -246,29 +202,3 @@ def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold
     note = words("ablation", "tests_note", level=f"{SCREENING:g}")
     table = Table("tests-compared", pandas.concat(made), columns, headings, note)
     return Fold("Tests of accuracies, compared", tables=(table,), text=words("ablation", "tests"))
-
-
-def _counts(view: StudyTables) -> list[pandas.DataFrame]:
-    """Return the counts of one task: of heads removed alone, and of sites with one head, chosen on other data."""
-    run = select_main_effects(view)["run"].iloc[0]
-    heads = right_or_wrong(rows_where(view.ablation, run=run))
-    if heads.empty:
-        return []
-    made = [_count_changed(heads, view.task, f"one head ({len(heads)})", part=False)]
-    kept = rows_where(view.keep_one, run=run)
-    chosen = chosen_heads(kept, "choose")
-    sites = right_or_wrong(kept).merge(chosen[HEAD], on=HEAD) if len(chosen) else heads.head(0)
-    if len(sites):
-        what = f"all heads of a {site_word(view.kinds)} but one ({len(sites)})"
-        made.append(_count_changed(sites, view.task, what, part=True))
-    return made
-
-
-def _count_changed(rows: pandas.DataFrame, task: str, removed: str, *, part: bool) -> pandas.DataFrame:
-    """Return the number of changed rows by test and correction."""
-    made = []
-    for test, column in TESTS.items():
-        counts = {how: int(find_changed(rows, column, how, part=part).sum()) for how in CORRECTIONS}
-        lost = int((find_changed(rows, column, part=part) & (rows["delta"] < 0).to_numpy()).sum())
-        made.append({"task": task, "removed": removed, "test": test, **counts, "worse": lost})
-    return pandas.DataFrame(made)

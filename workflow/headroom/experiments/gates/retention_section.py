@@ -5,7 +5,8 @@ from markupsafe import Markup
 
 from headroom.core.formatting import percent
 from headroom.core.heads import KINDS
-from headroom.experiments.gates.claims import EXACT, HARD_CONCRETE, survival
+from headroom.experiments.gates.claims import survival
+from headroom.experiments.gates.frames import PAPER, build_kept_shares, paper_shares, select_sweep
 from headroom.experiments.roles.claims import main_roles
 from headroom.experiments.roles.names import letters
 from headroom.figures import palette, panels
@@ -13,14 +14,9 @@ from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
-from headroom.figures.views import PUBLISHED, build_panels, label
-from headroom.study.frames import compute_kept_shares, layer_groups
-from headroom.study.selection import last_epochs, parse_heads, rows_where
+from headroom.figures.views import build_panels, label
+from headroom.study.selection import parse_heads
 from headroom.study.tables import StudyTables
-
-BY_KIND = PUBLISHED["by_kind"]
-BY_LAYERS = PUBLISHED["by_layers"]
-PAPER = "paper, WMT"
 
 
 def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
@@ -28,49 +24,24 @@ def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]
 
     `runs` are the tables of every task with the run whose gates are shown.
     """
-    swept = [(view, run, rows) for view, run in runs if len(rows := _sweep(view, run))]
+    swept = [(view, run, rows) for view, run in runs if len(rows := select_sweep(view, run))]
     if not swept:
         return []
-    frame = pandas.concat([_groups(rows).assign(task=view.task) for view, _, rows in swept], ignore_index=True)
+    frame = pandas.concat(
+        [build_kept_shares(rows).assign(task=view.task) for view, _, rows in swept], ignore_index=True
+    )
     by_kind = frame[frame["group"].isin(KINDS)]
     figure = _by_kind(by_kind, study) if len(by_kind) else None
-    table = _table(pandas.concat([frame, *([_paper()] if len(by_kind) else [])], ignore_index=True))
+    table = _table(pandas.concat([frame, *([paper_shares()] if len(by_kind) else [])], ignore_index=True))
     key = (Key(mark_sample("square"), "share of settings at which the head stays"),)
     atlases = tuple(panel for view, run, rows in swept for panel in _atlases(view, run, rows, study))
     atlas = Figure("gate_survival", atlases, *texts("gates", "survival"), key, is_atlas=True)
     return [Fold("How often each head stays", atlas), Fold("Heads kept by kind and layer", figure, (table,))]
 
 
-def _sweep(view: StudyTables, run: str) -> pandas.DataFrame:
-    """Return the gates of the sweep on all kinds, by hard-concrete gates or, without them, by exact selection."""
-    rows = rows_where(last_epochs(view.gates), run=run, scope="all")
-    method = next((name for name in (HARD_CONCRETE, *EXACT) if name in set(rows["method"])), "")
-    return rows_where(rows, method=method)
-
-
-def _groups(rows: pandas.DataFrame) -> pandas.DataFrame:
-    kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
-    found = [compute_kept_shares(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
-    found += [compute_kept_shares(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
-    return pandas.concat(found, ignore_index=True)
-
-
-def _paper() -> pandas.DataFrame:
-    """Return the paper's models as `kept` does: figure 9 by kind, figure 10 by pairs of layers."""
-    groups = {kind: (48, values) for kind, values in BY_KIND.items()}
-    groups |= {f"{kind}{pair}": (16, own) for kind, pairs in BY_LAYERS.items() for pair, own in pairs.items()}
-    removed = [100 * (1 - sum(values) / 144) for values in zip(*BY_KIND.values(), strict=True)]
-    rows = [
-        {"task": PAPER, "group": group, "setting": "", "removed": gone, "kept": 100 * value / heads}
-        for group, (heads, values) in groups.items()
-        for gone, value in zip(removed, values, strict=True)
-    ]
-    return pandas.DataFrame(rows)
-
-
 def _by_kind(frame: pandas.DataFrame, study: StudyTables) -> Figure:
     """Return the share of each kind that is left, ours in the colour of the kind, the paper's in ink."""
-    theirs = _paper().query("group in @KINDS")
+    theirs = paper_shares().query("group in @KINDS")
     theirs = theirs.assign(hue=f"{PAPER}: " + theirs["group"])
     looks, axes = dict[str, Look](), (("removed", "heads removed (%)"), ("kept", "heads of the kind kept (%)"))
     for name, colours in ((f"{PAPER}: ", dict.fromkeys(KINDS, palette.INK)), ("", palette.KIND_COLOURS)):
