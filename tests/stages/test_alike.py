@@ -3,11 +3,11 @@
 import pytest
 import torch
 from headroom.claims.entries import all_claims, decide
-from headroom.core.alike import find_alike
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation
+from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.ablation.claims import own_effects
 from headroom.experiments.ablation.table import ABLATION
 from headroom.report.cautions import cautions

@@ -13,8 +13,8 @@ import pandas
 
 from headroom.claims.evidence import by_run, counts_labels, each_run, safe
 from headroom.claims.verdict import Number, Reading, above
-from headroom.core.alike import find_alike
 from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
+from headroom.experiments.ablation.alike import find_alike
 from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables
 

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     import pandas
 
-    from headroom.core.alike import check_effects
+    from headroom.experiments.ablation.alike import check_effects
     from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
