@@ -66,29 +66,20 @@ def continue_training(
         HeadroomError: If the loss is NaN.
     """
     weights, gates = model.trainable(scope), source.parameters()
-    optimizer = torch.optim.Adam(
-        [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
-        betas=(0.9, 0.98),
-    )
     learning = settings.gate_updates if gates else 0
     alone = learning if source.alone else 0
     total = alone + settings.weight_updates
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(total, settings.updates), lambda _: 1.0])
+    optimizer, schedule = _make_optimizer(weights, gates, settings, total)
     model.model.train().requires_grad_(False)
     torch.manual_seed(seed)
     steps = Steps("further training", total, "updates")
     parts = (alone, f"gates {seed}"), (settings.weight_updates, f"batches {seed}")
     try:
         for update, batch in enumerate(chain.from_iterable(_draw_batches(batches, *part) for part in parts)):
-            if update == alone:  # until now without gradient: weights and Adam's moments are unchanged
-                torch.manual_seed(seed)
-                for weight in weights:
-                    weight.requires_grad_(True)
+            if update == alone:
+                _release(weights, seed)
             if update == learning > 0:
-                model.gates.clear()
-                model.model.eval()
-                when_learned()
-                model.model.train()
+                _interrupt(model, when_learned)
             is_learning = update < learning
             values = source.draw(update / learning) if is_learning else source.kept()
             at_sites = by_site(values.to(model.device), heads, model.sites)
@@ -100,6 +91,33 @@ def continue_training(
     finally:
         model.gates.clear()
         model.model.eval().requires_grad_(False)
+
+
+def _make_optimizer(
+    weights: Sequence[Tensor], gates: Sequence[Tensor], settings: GateTrainingSettings, total: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """Return the optimizer of weights and gates, and the learning rates of all updates."""
+    optimizer = torch.optim.Adam(
+        [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
+        betas=(0.9, 0.98),
+    )
+    rates = [falling(total, settings.updates), lambda _: 1.0]
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rates)
+
+
+def _release(weights: Sequence[Tensor], seed: int) -> None:
+    """Let weights be trained from now on; without gradient until now, they and Adam's moments are unchanged."""
+    torch.manual_seed(seed)
+    for weight in weights:
+        weight.requires_grad_(True)
+
+
+def _interrupt(model: HeadModel, call: Callable[[], None]) -> None:
+    """Call a function with the model in eval mode and without gates."""
+    model.gates.clear()
+    model.model.eval()
+    call()
+    model.model.train()
 
 
 def count_updates(path: str) -> int:
