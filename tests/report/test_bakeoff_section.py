@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import Row, classified, study
 from headroom.experiments.bakeoff import section as bakeoff
+from headroom.experiments.bakeoff.frames import build_layout_scores
 from headroom.figures.spec import cells, list_figures
-from headroom.study.frames import build_layout_scores
 
 
 def trained() -> list[Row]:

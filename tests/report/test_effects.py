@@ -12,7 +12,7 @@ from headroom.experiments.keep_one import section as keep_one
 from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
 from headroom.figures.views import paper_scale, views_with
-from headroom.study.frames import in_percent
+from headroom.study.selection import in_percent
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:

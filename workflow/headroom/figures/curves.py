@@ -15,9 +15,8 @@ from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
 from headroom.figures.views import PUBLISHED, published
-from headroom.study.frames import build_curves
-from headroom.study.selection import main_gradient, rows_where
-from headroom.study.tables import StudyTables
+from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, select_judged, with_shares
+from headroom.study.tables import StudyTables, arm_of
 from headroom.study.task_info import TASKS, TaskInfo, TaskKind
 
 SHARES = PUBLISHED["shares"]
@@ -34,8 +33,20 @@ _COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high", "calibra
 
 def of_task(view: StudyTables) -> pandas.DataFrame:
     """Return the curves of one task with the column `line`."""
-    named = [own.assign(line=_lines(own)) for _, own in build_curves(view).groupby("scope", sort=False)]
+    named = [own.assign(line=_lines(own)) for _, own in _select_curves(view).groupby("scope", sort=False)]
     return pandas.concat(named)[_COLUMNS] if named else pandas.DataFrame(columns=_COLUMNS)
+
+
+def _select_curves(view: StudyTables) -> pandas.DataFrame:
+    """Return the last epoch's curves of the arm of one task shown first, by the main metric on the main set.
+
+    Added are the `share` of heads removed (%), and what is `kept` of the full model's score (%) with `low` and `high`.
+    """
+    rows = select_judged(view.pruning)
+    rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view))) if len(rows) else with_shares(rows)
+    points = rows["scale"].where(rows["scale"] > 0) / 100
+    ends = {end: rows["kept"] + (rows[end] - rows["delta"]) / points for end in ("low", "high")}
+    return rows.assign(**ends, task=view.task)
 
 
 def _lines(rows: pandas.DataFrame) -> list[str]:

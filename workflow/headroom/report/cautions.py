@@ -12,7 +12,7 @@ from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.gates.frames import warnings
-from headroom.experiments.timing.section import timing_noise
+from headroom.experiments.timing.frames import timing_noise
 from headroom.figures.names import heading, run_name
 from headroom.study.selection import (
     examples_in,

@@ -20,6 +20,13 @@ def with_scale(rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows.assign(scale=rows["full"] - rows["chance"])
 
 
+def in_percent(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows with `delta`, `low` and `high` in % of the full model's score, less chance."""
+    scale = with_scale(rows)["scale"]
+    parts = rows[["delta", "low", "high"]].div(scale.where(scale > 0), axis=0)
+    return rows.assign(**{str(name): 100 * part for name, part in parts.items()})
+
+
 def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
     """Return curve rows with `scale`, the `share` of heads removed and `kept` of the score, both in %."""
     rows = with_scale(curves)

@@ -6,9 +6,9 @@ from headroom.claims.words import site_word
 from headroom.experiments.ablation.claims import CORRECTIONS, TESTS, find_changed, right_or_wrong, screen_effects
 from headroom.experiments.roles.claims import HEAD
 from headroom.figures.views import paper_scale, published
-from headroom.study.frames import in_percent
 from headroom.study.selection import (
     chosen_heads,
+    in_percent,
     last_epochs,
     main_gradient,
     main_metric,

@@ -5,8 +5,7 @@ import pandas
 from headroom.core.formatting import MISSING, format_fixed
 from headroom.experiments.ablation.frames import select_effects
 from headroom.figures.views import published
-from headroom.study.frames import in_percent
-from headroom.study.selection import last_epochs, main_metric, main_run, rows_where
+from headroom.study.selection import in_percent, last_epochs, main_metric, main_run, rows_where
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TaskKind
 

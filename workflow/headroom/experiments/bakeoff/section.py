@@ -8,6 +8,13 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from headroom.experiments.bakeoff.frames import (
+    LEAST,
+    build_layout_scores,
+    compare_layouts,
+    place_orders,
+    tabulate_orders,
+)
 from headroom.experiments.scores.section import KEY as ATLAS_KEY
 from headroom.experiments.scores.section import build_marks
 from headroom.figures import drawing, palette, panels
@@ -19,7 +26,6 @@ from headroom.figures.spec import Figure, Fold, Panel, Table
 from headroom.figures.views import Parts, Views, build_panels, label, lead, section_of
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
-from headroom.study.frames import build_layout_scores, tabulate_orders
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 
@@ -42,9 +48,6 @@ LAYOUTS = {
 SPREAD = 1.06
 """Ratio of neighbouring marks of criteria with equal cost."""
 
-LEAST = 0.01
-"""Where criteria without any pass are drawn, in passes, on the logarithmic axis of the cost."""
-
 
 @section_of("bakeoff", "Which criterion keeps most?", "bakeoff")
 def section(study: StudyTables, views: Views) -> Parts:
@@ -63,9 +66,8 @@ def section(study: StudyTables, views: Views) -> Parts:
 
 def _against_cost(task: str, rows: pandas.DataFrame) -> Markup:
     """Draw what the criteria of a task keep beyond random orders, against the passes of scoring, and the frontier."""
-    rows = rows.assign(gain=100 * rows["over_random"].fillna(0.0))
-    scored = rows[~rows["order"].isin(CONTROLS) & rows["forward"].notna()]
-    scored = scored.assign(cost=(scored["forward"] + scored["backward"]).clip(lower=LEAST))
+    rows = place_orders(rows)
+    scored = rows[rows["cost"].notna()]
     across, up = "passes over the examples", "gain over random orders (% of score)"
     with drawing.panel(f"bakeoff-{task}", x_label=across, y_label=up, height=340) as panel:
         axes = panel.axes
@@ -150,13 +152,9 @@ def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     panels_by_task = build_panels(study, rows, draw)
     key = panels.keys(LAYOUTS)[::-1]
     figure = Figure("bakeoff_retraining", panels_by_task, *texts("bakeoff", "retraining"), key, rows)
-    keys = ["task", "run", "layout", "draw"]
-    before, after = (rows[chosen] for chosen in (rows["updates"] == 0, rows["updates"] > 0))
-    wide = after.merge(before[[*keys, "kept"]], on=keys, suffixes=("", "_before"))
-    wide = wide.rename(columns={"kept_before": "before (%)", "kept": "after (%)"})
     columns = [*lead(study), "run", "layout", "draw", "share", "updates", "before (%)", "after (%)", "delta ~"]
     headings = {"before (%)": "kept before (%)", "after (%)": "and after (%)", "delta": "change of the score"}
-    table = Table("retrained", wide, columns, headings, words("bakeoff", "retraining_table"))
+    table = Table("retrained", compare_layouts(rows), columns, headings, words("bakeoff", "retraining_table"))
     return [Fold("Layouts trained further", figure, tables=(table,))]
 
 

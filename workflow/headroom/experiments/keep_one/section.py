@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.verdict import LEVEL
-from headroom.core.formatting import MINUS, MISSING
-from headroom.core.heads import KINDS
+from headroom.core.formatting import MISSING
 from headroom.experiments.ablation.claims import SCREENING
-from headroom.experiments.keep_one.claims import correct_chosen
+from headroom.experiments.keep_one.frames import put_beside_paper, select_sites
 from headroom.figures import panels
 from headroom.figures.panels import mark_sample
 from headroom.figures.prose import texts, words
@@ -22,15 +20,11 @@ from headroom.figures.views import (
     build_panels,
     is_published,
     lead,
-    paper_scale,
     percent_label,
-    published,
     section_of,
 )
-from headroom.study.frames import in_percent
-from headroom.study.selection import chosen_heads, main_run, main_set, parse_heads, rows_where
+from headroom.study.selection import main_run, main_set, rows_where
 from headroom.study.tables import StudyTables
-from headroom.study.task_info import TaskKind
 
 OTHER = "choose"
 
@@ -41,10 +35,10 @@ Values = Mapping[str, Mapping[str, Sequence[str]]]
 @section_of("keep_one", "Keeping one head per site", "keep_one")
 def section(study: StudyTables, views: Views) -> Parts | None:
     """Return the section about sites that keep a single head."""
-    other = {task: rows for task, view in views.items() if len(rows := sites(view, OTHER))}
+    other = {task: rows for task, view in views.items() if len(rows := select_sites(view, OTHER))}
     if not other:
         return None
-    same = [sites(views[task], main_set(views[task].keep_one)) for task in other]
+    same = [select_sites(views[task], main_set(views[task].keep_one)) for task in other]
     first, second = (
         " and ".join(sorted(set(names))) for names in zip(*PUBLISHED["keep_one_tables"].values(), strict=True)
     )
@@ -59,19 +53,8 @@ def section(study: StudyTables, views: Views) -> Parts | None:
     return Parts(_figure(study, main), folds)
 
 
-def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
-    """Return the best head of every site and run, chosen on a set, with `p_holm` corrected over the sites of its run.
-
-    Columns `site` and `task` are added, e.g. E3.
-    """
-    rows = chosen_heads(view.keep_one, chosen_on)
-    made = [correct_chosen(own) for run in view.runs if len(own := rows_where(rows, run=run))]
-    rows = pandas.concat(made) if made else rows
-    return rows.assign(task=view.task, site=[f"{head.kind}{head.layer}" for head in parse_heads(rows)])
-
-
 def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
-    frame = pandas.concat(_beside_paper(rows, task, study.kind_of(task)) for task, rows in main.items())
+    frame = pandas.concat(put_beside_paper(rows, task, study.kind_of(task)) for task, rows in main.items())
     limits = panels.find_shared_limits(frame, "delta", "low", "high")
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
@@ -83,23 +66,6 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     theirs = [panels.key(LOOKS["paper"], "paper", line=False)] if paper else []
     key = (panels.key(LOOKS["here"], "here, 95 % interval"), *theirs, Key(mark_sample("ring"), "not significant"))
     return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one", paper=paper), key, frame)
-
-
-def _beside_paper(rows: pandas.DataFrame, task: str, task_kind: TaskKind) -> pandas.DataFrame:
-    """Return the sites of one run in % of the score, and the paper's of the same kinds of attention."""
-    shown = ["task", "run", "kind", "layer", "site", "head", "set", "delta", "low", "high"]
-    ours = in_percent(rows)[shown].assign(by="here", hollow=~(rows["p_holm"] < LEVEL))
-    theirs = [
-        (kind, layer, 100 / paper_scale(task_kind) * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
-        for kind, values in published("keep_one_other", task_kind).items()
-        for layer, text in enumerate(values, start=1)
-        if kind in set(rows["kind"])
-    ]
-    paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
-    paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    both = pandas.concat([ours, paper]).sort_values(["kind", "layer"], key=lambda own: own.map(order).fillna(own))
-    return both.astype({"hollow": bool})
 
 
 def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:

@@ -4,28 +4,27 @@ import pandas
 from markupsafe import Markup
 
 from headroom.core.formatting import listing
+from headroom.experiments.settling.frames import (
+    ALL,
+    SHARES,
+    build_epoch_curves,
+    list_paper_epochs,
+    select_near,
+    select_settling,
+    tabulate_epochs,
+)
 from headroom.figures import curves, palette, panels
 from headroom.figures.names import criterion_name, run_name
 from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Table
-from headroom.figures.views import PUBLISHED, Parts, Views, build_panels, published, section_of
-from headroom.study.frames import ALL, build_epoch_curves, select_settling
-from headroom.study.selection import (
-    rows_where,
-)
+from headroom.figures.views import Parts, Views, build_panels, section_of
+from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables, arm_of
-from headroom.study.task_info import TaskKind
-
-SHARES = (20, 40, 50, 60, 80)
-"""The shares of heads removed (%) that the paper has."""
 
 DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
 """The shares of heads removed (%) that have a line, and its look in the paper's colour."""
-
-NEAR = 5
-"""How near to a share a step has to be."""
 
 
 @section_of("settling", "When important heads settle", "pruning_epochs", "settling")
@@ -68,38 +67,14 @@ def _rank_fold(rows: pandas.DataFrame) -> Fold:
     return Fold("agreement with the last epoch, every statistic", tables=(table,), text=words("settling", "ranks"))
 
 
-def _paper(task: str, kind: TaskKind) -> pandas.DataFrame:
-    """Return the paper's curves of every epoch as rows like ours; none of tasks that it did not prune so."""
-    epochs = PUBLISHED["settling_epochs"]
-    found = [
-        {"epoch": epoch, "done": 100 * epoch / epochs[-1], "share": share, "kept": kept}
-        for share, values in published("settling", kind).items()
-        for epoch, kept in zip(epochs, values, strict=True)
-    ]
-    return pandas.DataFrame(found, columns=["epoch", "done", "share", "kept"]).assign(task=task, run="paper")
-
-
 def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
-    near = pandas.concat(rows[(rows["share"] - share).abs() < NEAR].assign(nearest=share) for share in SHARES)
-    paper = pandas.concat(_paper(task, study.kind_of(task)) for task in rows["task"].unique())
-    everything = pandas.concat([near, paper.assign(nearest=paper["share"])], ignore_index=True)
+    paper = pandas.concat(list_paper_epochs(task, study.kind_of(task)) for task in rows["task"].unique())
+    everything = pandas.concat([select_near(rows), paper.assign(nearest=paper["share"])], ignore_index=True)
     colour = arm_colour(arm_of(rows["run"].iloc[0]), study.arm_names)
     figure = _curve_figure(everything, colour, study)
-    made = []
-    for place, own in everything.groupby(["task", "run"], sort=False):
-        task, run = map(str, place)
-        wide = own.pivot_table(index="epoch", columns="nearest", values="kept")
-        wide = wide.rename(columns=lambda share: f"{share} %").join(own.groupby("epoch")["full"].first())
-        made.append(wide.reset_index().assign(task=task, run=run))
-    wide = pandas.concat(made)
-    columns = [
-        "task",
-        "run",
-        "epoch",
-        "full",
-        *(f"{share} %" for share in SHARES if f"{share} %" in wide),
-    ]
-    table = Table("pruned-epochs", wide, columns, decimals=1)
+    wide = tabulate_epochs(everything)
+    shares = [f"{share} %" for share in SHARES if f"{share} %" in wide]
+    table = Table("pruned-epochs", wide, ["task", "run", "epoch", "full", *shares], decimals=1)
     runs = listing(dict.fromkeys(map(run_name, rows["run"])))
     text = words("settling", "method", runs=runs)
     return Fold("pruning at every epoch" + (", and the paper’s" if len(paper) else ""), figure, (table,), text)

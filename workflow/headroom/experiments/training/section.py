@@ -4,17 +4,14 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_name
-from headroom.core.statistics import estimate_mean
-from headroom.experiments.arms.paired import scores_by_seed
+from headroom.experiments.training.frames import gather_arms, select_losses, select_scores, tabulate_training
 from headroom.figures import palette, panels
 from headroom.figures.names import run_name
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import Parts, Views, build_panels, section_of
-from headroom.study.frames import tabulate_training
-from headroom.study.selection import main_metric, main_set, rows_where
-from headroom.study.tables import StudyTables, arm_of
+from headroom.study.tables import StudyTables
 
 MEASURES = {"valid_loss": "", "train_loss": "dotted"}
 """What has a line per arm, and its dashes."""
@@ -37,31 +34,16 @@ def section(study: StudyTables, views: Views) -> Parts:
 
 
 def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
-    looks, frames = arm_looks(study.arm_names), []
-    for task, view in views.items():
-        rows = rows_where(view.evaluation, metric=main_metric(view.evaluation))
-        rows = rows_where(rows, set=main_set(rows)).sort_values("run", key=lambda run: run.map(study.runs.index))
-        rows = rows.assign(task=task, arm=rows["run"].map(arm_of))
-        frames.append(rows[["task", "run", "arm", "epoch", "set", "metric", "value", "low", "high"]])
-    frame = pandas.concat(frames)
+    looks, frame = arm_looks(study.arm_names), pandas.concat(map(select_scores, views.values()))
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         across = "value", f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}"
         rows = own.assign(name=own["run"].map(run_name))
-        rows = _by_arm(rows, views[task]) if len(rows) > MANY_RUNS else rows
+        rows = gather_arms(rows, views[task]) if len(rows) > MANY_RUNS else rows
         return panels.dots(rows, looks, f"training-{task}", across, row="name", hue="arm")
 
     keys = panels.keys(looks, frame["arm"], line=False)
     return Figure("training", build_panels(study, frame, draw), *texts("training"), keys, frame)
-
-
-def _by_arm(rows: pandas.DataFrame, view: StudyTables) -> pandas.DataFrame:
-    """Return runs as single dots of a row per arm, and the means over seeds."""
-    found = {arm: estimate_mean(own.to_numpy()) for arm, own in scores_by_seed(view).items()}
-    means = [{"arm": arm, "single": False} | one._asdict() for arm, one in found.items()]
-    single = rows["arm"].isin([one["arm"] for one in means])
-    every = pandas.concat([rows.assign(single=single), pandas.DataFrame(means)], ignore_index=True)
-    return every.assign(name=every["arm"])
 
 
 def _scores(views: dict[str, StudyTables]) -> Fold:
@@ -78,9 +60,7 @@ def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
         for measure, dash in MEASURES.items()
         for arm, look in shown.items()
     }
-    frame = pandas.concat(view.training.assign(task=task) for task, view in views.items())
-    frame = frame[frame["measure"].isin(MEASURES)].drop(columns="signature")
-    frame = frame.assign(arm=frame["run"].map(arm_of))
+    frame = pandas.concat(select_losses(view, MEASURES) for view in views.values())
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", study.info_of(task).loss)
