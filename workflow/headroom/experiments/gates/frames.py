@@ -1,13 +1,17 @@
-"""What sections show of learned gates, as rows: models by their score, what a sweep keeps, and doubtful gates."""
+"""What sections show of learned gates, as rows: models by score, what a sweep keeps, heads with a role that stay."""
 
 import math
+from collections import Counter
 from collections.abc import Collection
 
 import pandas
 
-from headroom.core.formatting import listing, symbol
+from headroom.core.formatting import MISSING, listing, symbol
 from headroom.core.heads import KINDS
 from headroom.experiments.gates.claims import EXACT, FALLING, HARD_CONCRETE, hard, hard_and_soft, layout
+from headroom.experiments.gates.survival import drifts, survivors
+from headroom.experiments.roles.claims import ROLES, find_role, main_roles
+from headroom.experiments.roles.names import target_name
 from headroom.figures.names import METHOD_NAMES, SCOPES, run_name
 from headroom.figures.prose import words
 from headroom.figures.views import PUBLISHED
@@ -29,6 +33,8 @@ BY_KIND = PUBLISHED["by_kind"]
 BY_LAYERS = PUBLISHED["by_layers"]
 
 UNTRAINED, PAPER, PAPER_SCRATCH = "best by gradient, not trained further", "paper, WMT", "paper, WMT, from scratch"
+
+RANDOM_SURVIVORS, PAPER_SURVIVORS = "random survivors, 95 %", "paper, OpenSubtitles"
 
 PAIRS_FROM = 6
 """From so many layers on, layers are shown in pairs, as in the paper."""
@@ -174,3 +180,50 @@ def compute_kept_shares(rows: pandas.DataFrame, every: pandas.DataFrame | None =
     shares = 100 * rows.groupby(["group", "setting"], sort=False)["kept"].mean()
     found = shares.reset_index().assign(removed=lambda frame: frame["setting"].map(total))
     return found.sort_values(["removed", "setting"], kind="stable").reset_index(drop=True)
+
+
+def list_survivors(view: StudyTables, run: str) -> list[dict[str, object]]:
+    """Return a row per method and setting: the heads left, and how many of them held which role."""
+    targets = main_roles(view, run)
+    gates = rows_where(view.gates, run=run)
+    made = []
+    for one in (one for method in (HARD_CONCRETE, *EXACT) for one in survivors(gates, targets, method)):
+        p, low, high = one.chances()
+        row: dict[str, object] = {"task": view.task, "run": run, "method": METHOD_NAMES[one.method], "hue": one.method}
+        row |= {"setting": one.setting, "heads": len(one.heads), "stay": len(one.kept), "found": one.found}
+        row |= {"specialised": len(one.specialised), "expected": one.expected, "low": low, "high": high, "p": p}
+        kinds = Counter(find_role(head, targets) for head in one.kept)
+        row |= {name: kinds[name] for name in (*ROLES, "several", "unknown")}
+        made.append(row | {"names": " ".join(map(str, sorted(one.kept))) or MISSING})
+    return made
+
+
+def build_survivor_shares(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return heads kept and heads with a role among them in %, of the study, of random survivors, of the paper."""
+    chance = rows.drop_duplicates("stay").assign(found=rows["expected"], hue=RANDOM_SURVIVORS)
+    here = pandas.concat([rows.assign(low=float("nan"), high=float("nan")), chance])
+    held = sum(PUBLISHED["survivors"][48][:3])
+    theirs = [
+        {"hue": PAPER_SURVIVORS, "stay": kept, "found": sum(each[:3])} for kept, each in PUBLISHED["survivors"].items()
+    ]
+    both = pandas.concat([here, pandas.DataFrame(theirs).assign(run="paper", heads=48, specialised=held)])
+    shares = {name: 100 * both[name] / both["specialised"] for name in ("low", "high")}
+    shares |= {"share": 100 * both["stay"] / both["heads"], "survive": 100 * both["found"] / both["specialised"]}
+    return both.assign(task=rows["task"].iloc[0], **shares)[["task", "run", "hue", "setting", *shares]]
+
+
+def list_drifts(view: StudyTables, run: str) -> list[dict[str, object]]:
+    """Return a row per pruned model with its roles before and after pruning, and what became of them."""
+    return [
+        {
+            "task": view.task,
+            "model": one.model,
+            "removed": len(one.removed),
+            "before": len(one.before),
+            "after": len(one.after),
+            "lost": ", ".join(map(target_name, one.lost)) or MISSING,
+            "taken over": ", ".join(map(target_name, one.taken_over)) or MISSING,
+            "new": "; ".join(f"{head}: {target_name(target)}" for target, head in one.new) or MISSING,
+        }
+        for one in drifts(view, run)
+    ]
