@@ -1,9 +1,7 @@
 """Tasks, runs, criteria, orders and methods as readers should see them."""
 
-from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
-from headroom.study.selection import main_metric, main_set, select_judged
-from headroom.study.tables import StudyTables, arm_of, seed_of
+from headroom.study.tables import arm_of, seed_of
 
 _NAMES = {
     "translation": "translation",
@@ -92,9 +90,3 @@ def method_words(method: str) -> str:
     """Return what a method does, in a few words; the method itself if it is unknown."""
     arm = ARMS.get(method)
     return str(arm.model_fields["method"].description) if arm else method
-
-
-def points_on(tables: StudyTables) -> str:
-    """Return what follows a difference in score: `BLEU on test`."""
-    rows = select_judged(tables.evaluation)
-    return f"{metric_points(main_metric(rows))} on {main_set(rows)}"

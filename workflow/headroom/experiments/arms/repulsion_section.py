@@ -7,13 +7,12 @@ import pandas
 from headroom.claims.entries import all_claims
 from headroom.claims.words import in_words
 from headroom.core.formatting import format_fixed
-from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms import section as arms
-from headroom.experiments.arms.claims import LIKENESS, measure_gain
+from headroom.experiments.arms.claims import measure_gain
+from headroom.experiments.arms.frames import ALIKE, AREA, SCORE, compare_effects, together
 from headroom.experiments.arms.head_counts import heads_per_site
-from headroom.experiments.arms.paired import chosen_alphas, main_pair, scores_by_seed
-from headroom.experiments.arms.quantities import curve_area, removable_share
-from headroom.experiments.arms.section import Comparison, compare_quantities, numbers_table, together
+from headroom.experiments.arms.paired import chosen_alphas, main_pair
+from headroom.experiments.arms.section import Comparison, numbers_table
 from headroom.figures import palette, panels
 from headroom.figures.names import method_words
 from headroom.figures.prose import texts, words
@@ -26,9 +25,6 @@ TITLE = "Heads that repel each other"
 
 ENOUGH_SEEDS = 5
 
-SCORE, ALIKE, AREA = "score", "likeness of head outputs", "area under pruning curve"
-"""What the figure shows of every arm, from left to right."""
-
 AXES = {ALIKE: "difference in linear CKA", AREA: "difference in % of the full score"}
 
 
@@ -36,7 +32,7 @@ def section(study: StudyTables) -> Section:
     """Return the section that compares the arms of every task that has several."""
     views = [view for view in study.views.values() if len(view.arm_names) > 1]
     comparison = Comparison(study, views)
-    numbers, folded = together(views, _quantities), tuple(arms.folds(comparison))
+    numbers, folded = together(views, compare_effects), tuple(arms.folds(comparison))
     if numbers.empty and not folded:
         return Section("repulsion", TITLE, missing=words("arms", "missing"))
     method = Fold("what the arms are", text=words("arms", "method"), tables=(_arms_table(comparison),))
@@ -73,18 +69,6 @@ def _kernels(views: Sequence[StudyTables]) -> Iterator[str]:
                 "even": format_fixed(1 / (heads + 1), 3),
             }
             yield words("arms", "kernel", arm=pair.arm.name, heads=heads, **measured)
-
-
-def _quantities(view: StudyTables) -> pandas.DataFrame:
-    outputs = last_epochs(rows_where(view.diversity, measure=LIKENESS))
-    values = {
-        SCORE: scores_by_seed(view),
-        ALIKE: arm_numbers.by_seed(outputs),
-        AREA: arm_numbers.of_curves(view, curve_area, factor=100),
-        "removable share of heads (%)": arm_numbers.of_curves(view, removable_share, factor=100),
-        "unevenness of importance (Gini)": arm_numbers.unevenness(view),
-    }
-    return compare_quantities(view, values)
 
 
 def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:

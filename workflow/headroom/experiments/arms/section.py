@@ -1,6 +1,6 @@
 """Arms side by side, and what is folded about them: pruning, likeness, weights, updates, important heads, number."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas
@@ -9,17 +9,24 @@ from markupsafe import Markup
 from headroom.claims.words import metric_name
 from headroom.core.formatting import listing, percent, plural
 from headroom.experiments.arms import numbers as arm_numbers
+from headroom.experiments.arms.frames import (
+    average_over_epochs,
+    compare_likeness,
+    compare_updates,
+    points_on,
+    select_arm_curves,
+    together,
+)
 from headroom.experiments.arms.head_counts import by_number
-from headroom.experiments.arms.numbers import SAME_SEED, BySeed
+from headroom.experiments.arms.numbers import SAME_SEED
 from headroom.experiments.arms.paired import main_pair
 from headroom.figures import palette, panels
-from headroom.figures.names import points_on
 from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
 from headroom.figures.views import build_panels, label
-from headroom.study.selection import last_arm_curves, last_epochs, rows_where
-from headroom.study.tables import StudyTables, arm_of
+from headroom.study.selection import rows_where
+from headroom.study.tables import StudyTables
 
 DRAWN = {
     "z_cka": ("outputs", "linear CKA"),
@@ -27,35 +34,6 @@ DRAWN = {
     "particle_cosine": ("weights", "cosine"),
 }
 """Measures of the likeness of heads that are drawn."""
-
-LIKENESS = {
-    "z_cka": "outputs: linear CKA",
-    "z_cosine": "outputs: cosine",
-    "attention_cosine": "attention maps: cosine",
-    "attention_product": "attention maps: product",
-    "value_cosine": "values: cosine",
-    "particle_cosine": "weights: cosine",
-    "particle_kernel": "weights: kernel",
-    "particle_distance": "weights: distance",
-}
-
-GEOMETRY = {
-    "repulsion_from_origin": "cosine of repulsion with the head",
-    "repulsion_from_mean": "cosine of repulsion with the head less the mean",
-    "kernel_mean": "kernel: mean over pairs",
-    "kernel_sd": "kernel: standard deviation over pairs",
-}
-"""Measures of heads as particles that are means over the projections."""
-
-PROJECTIONS = ("query", "key", "value")
-
-GRADIENTS = {
-    "plain_head_gradient_norm": "norm of the gradient of the loss",
-    "head_gradient_norm": "norm of the gradient that the optimizer gets",
-}
-
-STEP = {"particle_step": "displacement of the weights per epoch"}
-
 
 MOST_LINES = 5
 """More lines than this cannot be distinguished in one panel."""
@@ -103,22 +81,6 @@ class Comparison:
         return words("arms", name, others=listing(arm for arm in self.looks if arm not in drawn))
 
 
-def together(views: Iterable[StudyTables], frame: Callable[[StudyTables], pandas.DataFrame]) -> pandas.DataFrame:
-    """Return the rows of all tasks, with the column `task`; an empty frame if none has any."""
-    found = [own.assign(task=view.task) for view in views if len(own := frame(view))]
-    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
-
-
-def compare_quantities(view: StudyTables, values: Mapping[str, BySeed]) -> pandas.DataFrame:
-    """Return the rows of `compared_by_arm` of several quantities, with the columns `quantity` and `unit`."""
-    found = [
-        arm_numbers.compare_by_arm(view, own).assign(quantity=name, unit=points_on(view) if name == "score" else "")
-        for name, own in values.items()
-        if own
-    ]
-    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
-
-
 def numbers_table(name: str, frame: pandas.DataFrame, comparison: Comparison, note: str = "intervals") -> Table:
     """Return the table of quantities by arm and their differences; the note is a text of the section."""
     columns = [*comparison.lead, "quantity", "arm", "value ~", "other", "delta ~"]
@@ -142,10 +104,9 @@ def folds(comparison: Comparison) -> Iterator[Fold]:
 
 
 def _pruning(comparison: Comparison) -> Fold | None:
-    frame = together(comparison.views, last_arm_curves)
+    frame = together(comparison.views, select_arm_curves)
     if frame.empty:
         return None
-    frame["arm"] = frame["run"].map(arm_of)
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
         axes = panels.REMOVED, ("kept", view.info.kept.replace("full model", "own full model"))
@@ -160,22 +121,20 @@ def _pruning(comparison: Comparison) -> Fold | None:
 
 def _likeness(comparison: Comparison) -> Fold | None:
     """Return how alike heads are over the epochs, and all measures of it at the last one."""
-    frame = together(comparison.views, lambda view: _over_epochs(view.diversity, DRAWN))
+    frame = together(comparison.views, lambda view: average_over_epochs(view.diversity, DRAWN))
     if frame.empty:
         return None
     titles = {measure: title for measure, (title, _) in DRAWN.items()}
     axes = {measure: f"{axis} between heads" for measure, (_, axis) in DRAWN.items()}
     figure = _by_epoch("head_diversity", frame, comparison, titles, axes, "likeness")
-    numbers = together(
-        comparison.views, lambda view: compare_quantities(view, _measures(last_epochs(view.diversity), LIKENESS))
-    )
+    numbers = together(comparison.views, compare_likeness)
     return Fold("likeness of heads over the epochs", figure, (numbers_table("head-diversity", numbers, comparison),))
 
 
 def _weights(comparison: Comparison) -> Fold | None:
     """Return how the weights of heads grow, their gradients, how far they move, and what an update costs."""
-    frame = together(comparison.views, lambda view: _over_epochs(view.particles, ["norm"]))
-    numbers = together(comparison.views, lambda view: compare_quantities(view, _updates(view)))
+    frame = together(comparison.views, lambda view: average_over_epochs(view.particles, ["norm"]))
+    numbers = together(comparison.views, compare_updates)
     tables = [numbers_table("arm-weights", numbers, comparison, "updates")] if len(numbers) else []
     times = together(comparison.views, arm_numbers.update_times)
     if len(times):
@@ -187,25 +146,6 @@ def _weights(comparison: Comparison) -> Fold | None:
     titles, axes = {"norm": "norm of the weights"}, {"norm": "Frobenius norm of a projection"}
     figure = _by_epoch("particles", frame, comparison, titles, axes, "weights") if len(frame) else None
     return Fold("weights, gradients and cost of updates", figure, tuple(tables))
-
-
-def _updates(view: StudyTables) -> dict[str, BySeed]:
-    last = last_epochs(view.particles)
-    norms = last[last["measure"] == "norm"]
-    by_projection = {f"norm of {name} weights": rows_where(norms, projection=name) for name in PROJECTIONS}
-    found: dict[str, BySeed] = {name: arm_numbers.by_seed(rows) for name, rows in by_projection.items()}
-    found |= _measures(last, GEOMETRY) | _measures(view.training, GRADIENTS)
-    return found | _measures(view.diversity, STEP)
-
-
-def _measures(rows: pandas.DataFrame, names: Mapping[str, str]) -> dict[str, BySeed]:
-    return {name: arm_numbers.by_seed(rows_where(rows, measure=measure)) for measure, name in names.items()}
-
-
-def _over_epochs(rows: pandas.DataFrame, measures: Iterable[str]) -> pandas.DataFrame:
-    found = {measure: rows_where(rows, measure=measure) for measure in measures}
-    frames = [arm_numbers.over_epochs(own).assign(measure=measure) for measure, own in found.items() if len(own)]
-    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
 
 def _by_epoch(
