@@ -63,6 +63,7 @@ def batch_of(
         batch_first=True,
         pieces=tokens,
         spans=spans,
+        uses=dict.fromkeys(heads, 1),
         show=show,
     )
 

@@ -111,6 +111,9 @@ CLASSIFIERS = {
     "deberta": transformers.DebertaConfig(**_DECODER, relative_attention=True, pos_att_type=["c2p", "p2c"]),
     "deberta-v2": transformers.DebertaV2Config(**_DECODER, relative_attention=True, pos_att_type=["c2p", "p2c"]),
     "albert": transformers.AlbertConfig(**_DECODER, embedding_size=12),
+    "albert-groups": transformers.AlbertConfig(
+        **{**_DECODER, "num_hidden_layers": 3}, embedding_size=12, num_hidden_groups=2, inner_group_num=2
+    ),
 }
 TASKS = {
     **dict.fromkeys(CAUSAL, "AutoModelForCausalLM"),
@@ -119,7 +122,7 @@ TASKS = {
 }
 CONFIGURATIONS = {**CAUSAL, **SEQ2SEQ, **CLASSIFIERS}
 
-REFUSED = {"albert": "module 1 runs 2 times in one pass", "falcon": "features of FalconAttention are not a multiple"}
+REFUSED = {"falcon": "features of FalconAttention are not a multiple"}
 MASKED_ONLY = {"olmo2": "normalised over all heads", "bloom": "position bias"}
 EAGER_ONLY = ("bloom", "gemma2", "gpt-neo", "gpt-j", "deberta", "deberta-v2")
 

@@ -114,7 +114,15 @@ class TestHops:
         real = {"E": (queries[rows], keys[rows])}
         places = torch.zeros(2, 2)[rows]
         return MapBatch(
-            positions=[], reads="E", ordinary=real, real=real, batch_first=True, pieces=places, spans=None, show=show
+            positions=[],
+            reads="E",
+            ordinary=real,
+            real=real,
+            batch_first=True,
+            pieces=places,
+            spans=None,
+            uses={THIRD: 1},
+            show=show,
         )
 
     def test_all_but_values(self):

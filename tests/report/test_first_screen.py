@@ -10,6 +10,7 @@ from headroom.claims.rows import POOLED
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.scores.table import SCORES
 from headroom.figures.numbers import Numbers, read_numbers
+from headroom.report.cautions import cautions
 from headroom.report.first_screen import Answer, describe_study
 from headroom.study.selection import rows_where
 from headroom.study.tables import open_tables
@@ -103,6 +104,22 @@ def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
         paths.append(tmp_path / "scores" / f"{run}.csv")
         SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
     assert describe_study(open_tables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"
+
+
+def test_layers_that_share_their_heads_are_counted(tmp_path: Path) -> None:
+    row = {
+        "study": "s",
+        "run": "letters.baseline.seed1",
+        "epoch": 1,
+        "kind": "E",
+        "layer": 1,
+        "criterion": "gradient-token",
+    }
+    row |= {"normalised": "raw", "half": "all", "value": 0.5, "signature": "set:choose|uses:12|cut:3"}
+    SCORES.write(tmp_path / "scores/letters.baseline.seed1.csv", [row | {"head": head} for head in range(1, 5)])
+    tables = StudyTables([tmp_path / "scores/letters.baseline.seed1.csv"])
+    assert "with 4 heads in 1 encoder layer used as 12" in describe_study(tables)
+    assert "12 layers have 4" in " ".join(one.text for said in cautions(tables).values() for one in said)
 
 
 def cards(directory: Path, task: str) -> str:

@@ -12,6 +12,7 @@ import yaml
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
+from headroom.core.formatting import plural
 from headroom.data.given import Given, find_documents, find_labelled, find_parallel
 from headroom.experiments.listed import list_experiments
 from headroom.missing import missing_files, wrong_criteria
@@ -119,9 +120,11 @@ def describe(outline: "Outline") -> str:
     """Return what a model is, in a line."""
     layers = {"encoder": sum(site.kind == "E" for site in outline.sites)}
     layers["decoder"] = sum(site.kind == "D" for site in outline.sites)
-    shape = " and ".join(f"{count} {name} layers" for name, count in layers.items() if count)
+    shape = " and ".join(plural(count, f"{name} layer") for name, count in layers.items() if count)
+    repeated = f" used as {outline.uses}" if outline.uses > len(outline.sites) else ""
     groups = f" in {outline.groups} groups" if outline.groups < outline.heads else ""
-    return f"{outline.name}: {shape}, {outline.heads} heads{groups}, {_round(outline.parameters, COUNTS)} parameters"
+    heads = f"{outline.heads} heads{groups}"
+    return f"{outline.name}: {shape}{repeated}, {heads}, {_round(outline.parameters, COUNTS)} parameters"
 
 
 def write_study(name: str, outline: "Outline", settings: HubModelSettings, text: Given) -> str:
@@ -153,7 +156,7 @@ def choose_sizes(outline: "Outline") -> tuple[int, int]:
     """Return the number of pieces of an example, and of examples on which each head is removed on its own."""
     known = [length for length in LENGTHS if length <= outline.longest] or [outline.longest]
     lengths = known if outline.task == "language" else [PIECES]
-    counts = {length: int(OPERATIONS / (2 * outline.parameters * length * outline.heads)) for length in lengths}
+    counts = {length: int(OPERATIONS / (2 * outline.multiply_adds * length * outline.heads)) for length in lengths}
     length = next((length for length, count in counts.items() if count >= 16), lengths[-1])
     return length, min(max(counts[length], 8), 500)
 

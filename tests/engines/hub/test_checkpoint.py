@@ -206,11 +206,6 @@ def test_a_directory_that_does_not_fit_is_refused_in_one_line(directory, message
     assert "\n" not in str(raised.value)
 
 
-def test_a_model_whose_layers_share_their_heads_is_refused(written):
-    with pytest.raises(HeadroomError, match=r"AlbertForSequenceClassification: .*its layers are one and the same"):
-        ClassificationModel.load(written("albert"), "cpu")
-
-
 def test_a_model_whose_heads_can_only_be_masked_says_so_when_they_are_to_be_removed(written):
     """MPNet adds the position bias of all heads, which is computed outside of its attention."""
     model = ClassificationModel.load(written("mpnet"), "cpu")

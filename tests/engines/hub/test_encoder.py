@@ -91,12 +91,9 @@ class TestPretrained:
         assert config["id2label"] == {"0": "neutral", "1": "bad", "2": "good"}
         assert config["architectures"][0].endswith("ForSequenceClassification")
 
-    @pytest.mark.parametrize(
-        ("family", "reason"), [("albert", "its layers are one and the same"), ("mpnet", "can only be masked")]
-    )
-    def test_heads_that_cannot_be_removed_are_refused_before_a_training(self, family, reason, tmp_path):
-        with pytest.raises(HeadroomError, match=rf"config.json: {family}: .*{reason}"):
-            load_pretrained_encoder(write_pretrained(tmp_path / "source", family), LABELS)
+    def test_heads_that_cannot_be_removed_are_refused_before_a_training(self, tmp_path):
+        with pytest.raises(HeadroomError, match=r"config.json: mpnet: .*can only be masked"):
+            load_pretrained_encoder(write_pretrained(tmp_path / "source", "mpnet"), LABELS)
 
     def test_a_bare_encoder_a_masked_language_model_and_a_classifier_give_the_same(self, tmp_path):
         write_pretrained(tmp_path / "bare", head=False)

@@ -130,12 +130,13 @@ class HeadModel(ABC, Generic[Given]):
             spans=None
             if spans is None
             else pad_spans([spans[place] for place in batch.positions], ordinary[self.reads][0]),
+            uses={live.site: live.uses for live in self.live_sites},
             show=show,
         )
 
     @abstractmethod
     def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
-        """Show the attention weights of every forward pass within a block to `observer`, once per site with heads.
+        """Show the attention weights of every forward pass within a block to `observer`, once per use of a site.
 
         Raises:
             HeadroomError: In a pass, if the model was loaded without them.

@@ -50,6 +50,7 @@ class MapBatch:
         pieces: The encoder's input as indices of the vocabulary, (B, T).
         spans: Start and end of each of these pieces in the plain text, in characters from 0, (B, T, 2), -1 for
             those that do not count; None if the examples are not single sentences.
+        uses: How often each site runs in a pass; those that run several times are shown as often.
         show: Runs the model once and shows the maps of every site that runs.
     """
 
@@ -60,6 +61,7 @@ class MapBatch:
     batch_first: bool
     pieces: Tensor
     spans: Tensor | None
+    uses: Mapping[Site, int]
     show: Callable[[MapObserver], None]
 
 

@@ -32,9 +32,9 @@ class Reusable(Generic[Given]):
     """The modules of a model in eval mode whose outputs can be reused.
 
     Attributes:
-        modules: By site, in the order of calls, the modules that have returned before its output projection is called;
-            those within other such modules, and those that run several times, are left out. Empty if the check fails,
-            because a model modifies its states in place for example.
+        modules: By site, in the order of calls, the modules that have returned before its output projection is first
+            called; those within other such modules, and those that run several times, are left out. Empty if the check
+            fails, because a model modifies its states in place for example.
         size: The size of all these outputs for the trial in bytes.
     """
 
@@ -114,7 +114,7 @@ class Reusable(Generic[Given]):
 def _trace(
     model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given
 ) -> tuple[dict[Site, list[nn.Module]], dict[nn.Module, list[Tensor]]]:
-    """Return by site the modules that have returned when its output projection is called, and the outputs of modules.
+    """Return by site the modules that have returned when its output projection is first called, and their outputs.
 
     Modules within other such modules, and those that run several times, are left out. Outputs are tensors without data.
     """
@@ -126,7 +126,7 @@ def _trace(
 
     def begin(module: nn.Module, _: object) -> None:
         if module in sites:
-            returned[sites[module]] = [done for call in open_calls for done in call]
+            returned.setdefault(sites[module], [done for call in open_calls for done in call])
         calls[module] += 1
         open_calls.append([])
 

@@ -64,6 +64,7 @@ class AttentionSite:
         head_widths: Attributes of the attention module with the width of all heads together.
         group_sizes: Attributes of the attention module with the number of heads that share keys and values.
         group_counts: Attributes of the attention module with the number of heads of keys and values.
+        uses: How often the attention module runs in one pass; layers of ALBERT share theirs.
         kept: The remaining heads, counted from 1 and in order.
         bias_added: Whether the output projection was given a bias that the model's family lacks.
         empty: Makes the module of the site without heads.
@@ -85,6 +86,7 @@ class AttentionSite:
     head_widths: tuple[str, ...] = ()
     group_sizes: tuple[str, ...] = ()
     group_counts: tuple[str, ...] = ()
+    uses: int = 1
     kept: tuple[int, ...]
     bias_added: bool = False
     empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
@@ -180,13 +182,13 @@ class AttentionSite:
         return rows[torch.stack(each).to(rows.device)]
 
     def multiply_adds(self, length: int) -> int:
-        """Count the multiply-adds of attention over one example of this length, without those of the projections.
+        """Count the multiply-adds of attention in a pass over one example of this length, without the projections.
 
         Every query requires one product with the keys and one with the values; learned queries require only the latter,
         since their products with the states are a projection.
         """
         width = len(self.kept) * self.head_width if self.kept else 0
-        return width * length * (2 * length if self.keys else 1)
+        return self.uses * width * length * (2 * length if self.keys else 1)
 
     def kept_heads(self) -> list[Head]:
         """Return the remaining heads, by their original names."""

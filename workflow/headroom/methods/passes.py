@@ -20,8 +20,9 @@ class Passes:
     """What was run within a block.
 
     Attributes:
-        forward: Forward passes over the set: examples that passed the output projection of a site, mean over sites, as
-            a share of the set. An example that a batch carries under several interventions counts for each.
+        forward: Forward passes over the set: examples that passed the output projection of a site, mean over sites and
+            their uses, as a share of the set. An example that a batch carries under several interventions counts for
+            each.
         backward: The same of the gradients at the outputs of these projections.
         seconds: Wall-clock time.
     """
@@ -68,7 +69,7 @@ def count_passes(model: HeadModel, examples: int) -> Iterator[Passes]:
         start = _now(model)
         yield passes
         passes.seconds = _now(model) - start
-    unit = max(len(sites) * examples, 1)
+    unit = max(sum(live.uses for live in sites) * examples, 1)
     passes.forward, passes.backward = (number / unit for number in rows)
 
 

@@ -167,7 +167,7 @@ class RarePieces:
 
 
 class PieceCounts:
-    """Counts by sentence and head, summed over batches."""
+    """Counts by sentence and head, summed over batches; of a site that runs several times in a pass, the mean."""
 
     def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int, reads: str) -> None:
         self._reads = reads
@@ -203,13 +203,13 @@ class PieceCounts:
             queries, keys = batch.ordinary[site.kind]
             largest, place = weights.masked_fill(~keys[:, None, None], -1).max(-1)  # (B, H, T) each
             asked = queries[:, None]  # (B, 1, T)
-            self.largest[site][rows] = _array((largest * asked).sum(-1))
+            self.largest[site][rows] += _array((largest * asked).sum(-1)) / batch.uses[site]
             if site.kind in SELF:
-                self.offsets[site] += _array(_offset_counts(place, asked))
+                self.offsets[site] += _array(_offset_counts(place, asked)) / batch.uses[site]
             if rare is not None and site.kind == self._reads:
                 for which, right in enumerate(rare.right):
                     hits = right[:, None].expand_as(place).gather(-1, place) & rare.asked[:, None]
-                    self.rare[site][which, rows] = _array(hits.sum(-1))
+                    self.rare[site][which, rows] += _array(hits.sum(-1)) / batch.uses[site]
 
         batch.show(count)
 

@@ -115,12 +115,12 @@ def _batch_relevance(model: HeadModel, batch: Batch, rule: Rule, removed: Collec
 
 def _explain(
     model: HeadModel, batch: Batch, rule: Rule, removed: Collection[Head]
-) -> tuple[Tensor, dict[Site, Tensor], list[Tensor]]:
-    """Return the likeliest output's logit at every step (B, S), every site's z (T, B, K, d), and all inputs."""
-    seen: dict[Site, Tensor] = {}
+) -> tuple[Tensor, list[tuple[Site, Tensor]], list[Tensor]]:
+    """Return the likeliest output's logit at every step (B, S), z of every use of a site (T, B, K, d), all inputs."""
+    seen: list[tuple[Site, Tensor]] = []
 
     def keep(site: Site, z: Tensor) -> None:
-        seen[site] = z
+        seen.append((site, z))
 
     rules = LinearRules(rule)
     with torch.enable_grad(), model.gates.masked(removed), model.gates.observed(keep), rules:
@@ -128,15 +128,20 @@ def _explain(
         return (top if top.dim() == 2 else top[:, None]), seen, rules.inputs
 
 
-def _propagate(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
-    """Propagate logits of some of the examples back to the heads of every site, (B, K).
+def _propagate(
+    explained: Tensor, seen: list[tuple[Site, Tensor]], inputs: list[Tensor]
+) -> tuple[dict[Site, Tensor], float]:
+    """Propagate logits of some of the examples back to the heads of every site, (B, K), summed over its uses.
 
     Also returns the deviation of the inputs' total relevance from the logits, relative to the logits' magnitude.
     """
-    tensors = [*seen.values(), *inputs]
+    tensors = [*(z for _, z in seen), *inputs]
     gradients = torch.autograd.grad(explained.sum(), tensors, retain_graph=True, allow_unused=True)
     products = [_product(*pair) for pair in zip(tensors, gradients)]
-    signed = {site: product.sum((0, -1)).cpu() for site, product in zip(seen, products)}  # (T, B, K, d) -> (B, K)
+    signed: dict[Site, Tensor] = {}
+    for (site, _), product in zip(seen, products):
+        own = product.sum((0, -1)).cpu()  # (T, B, K, d) -> (B, K)
+        signed[site] = signed[site] + own if site in signed else own
     logits = explained.detach().double()
     leaked = sum(float(product.sum()) for product in products[len(seen) :]) - float(logits.sum())
     return signed, abs(leaked) / (float(logits.abs().sum()) or 1.0)

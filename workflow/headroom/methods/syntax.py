@@ -217,7 +217,7 @@ def _count(
     arcs: ArcSets,
     hits: Mapping[Site, ndarray],
 ) -> None:
-    """Run a batch, and set the hits of every head in its sentences."""
+    """Run a batch, and add the hits of every head in its sentences: the mean over the uses of its site in the pass."""
     rows = batch.positions
     sizes = [len(units(treebank[position])[1]) for position in rows]
     device = batch.pieces.device
@@ -227,6 +227,6 @@ def _count(
     def count(site: Site, weights: Tensor) -> None:
         pointed = between_units(weights, member).argmax(-1)  # (B, H, U)
         found = right.gather(-1, pointed.mT.expand(len(right), -1, -1, -1))  # (K, B, U, H)
-        hits[site][:, rows] = found.sum(2).double().cpu().numpy()
+        hits[site][:, rows] += found.sum(2).double().cpu().numpy() / batch.uses[site]
 
     batch.show(count)

@@ -58,9 +58,12 @@ def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[
 def word_maps(
     batches: Sequence[MapBatch], sentences: Sequence[ParsedSentence], heads: Mapping[Site, Sequence[Head]]
 ) -> dict[tuple[Head, int], list[list[float]]]:
-    """Return the attention between the units of every sentence, rows are queries, by head and sentence."""
+    """Return the attention between the units of every sentence, rows are queries, by head and sentence.
+
+    Of a site that runs several times in a pass it is the mean.
+    """
     of_pieces = pieces_to_units(batches, sentences)
-    found: dict[tuple[Head, int], list[list[float]]] = {}
+    found: dict[tuple[Head, int], Tensor] = {}
     for batch in batches:
         sizes = [len(units(sentences[position])[1]) for position in batch.positions]
         places = [of_pieces[position] for position in batch.positions]
@@ -68,14 +71,15 @@ def word_maps(
 
         def keep(site: Site, weights: Tensor, batch: MapBatch = batch, member: Tensor = member) -> None:
             if site.kind == "E":
-                maps = between_units(weights, member)  # (B, H, U, U)
+                maps = between_units(weights, member) / batch.uses[site]  # (B, H, U, U)
                 for row, position in enumerate(batch.positions):
                     size = len(units(sentences[position])[1])
                     for place, head in enumerate(heads[site]):
-                        found[head, position] = maps[row, place, :size, :size].tolist()
+                        own = maps[row, place, :size, :size]
+                        found[head, position] = found[head, position] + own if (head, position) in found else own
 
         batch.show(keep)
-    return found
+    return {place: own.tolist() for place, own in found.items()}
 
 
 def entry(role: tuple[Head, str, str], number: int, sentence: ParsedSentence, weights: Any) -> dict[str, Any]:

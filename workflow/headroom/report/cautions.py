@@ -175,11 +175,19 @@ def _examples(tables: StudyTables) -> str:
     return f"The set {name} is small: {size}, so intervals of {metric} are wide."
 
 
+def count_uses(tables: StudyTables) -> int:
+    """Return how many layers use the attention modules of a model whose layers share them; 0 of other models."""
+    found = {part for text in tables.scores["signature"] for part in text.split("|")} if tables.has("scores") else set()
+    return max((int(part.removeprefix("uses:")) for part in found if part.startswith("uses:")), default=0)
+
+
 def _heads(tables: StudyTables) -> str:
     if not tables.has("scores"):
         return ""
     rows = rows_where(tables.scores, run=main_run(tables.scores, tables))  # arms may have other numbers of heads
     heads = len(rows[["kind", "layer", "head"]].drop_duplicates())
+    if uses := count_uses(tables):
+        return f"Layers share their heads: {uses} layers have {heads}, and a head counts once, with its effect in all."
     return f"The models are small: {heads} heads, of which one is a large share." if heads < FEW_HEADS else ""
 
 

@@ -21,7 +21,7 @@ from headroom.figures.names import task_name
 from headroom.figures.numbers import Numbers, Shown, read_numbers
 from headroom.figures.palette import KIND_COLOURS, KIND_NAMES
 from headroom.figures.prose import environment
-from headroom.report.cautions import find_weakness
+from headroom.report.cautions import count_uses, find_weakness
 from headroom.study.selection import SELF_ATTENTION, main_metric, main_run, main_set, rows_where
 from headroom.study.tables import GENERATED, RELEASED, StudyTables
 from headroom.study.task_info import TASKS, TaskKind
@@ -222,6 +222,7 @@ def _describe_model(view: StudyTables) -> str:
     of = f" of {widths[0]} dimensions" if widths else ""
     sizes = {name: rows_where(heads, kind=kind)["layer"].max() for kind, name in SELF_ATTENTION.items()}
     layers = " and ".join(plural(int(size), f"{name} layer") for name, size in sizes.items() if size == size)
+    repeated = f" used as {uses}" if (uses := count_uses(view)) else ""
     pieces = view.description(view.task).window
     windows = f", read in windows of {pieces} pieces" if pieces else ""
-    return f" with {len(heads)} heads{of} in {layers}{windows}"
+    return f" with {len(heads)} heads{of} in {layers}{repeated}{windows}"

@@ -73,6 +73,33 @@ class EmptyBiasedAttention(CachedEmptyAttention):
         return (super().forward(hidden_states, *inputs, **options)[0], whole, None)
 
 
+class EmptyNormalisedAttention(EmptyAttention):
+    """A site without heads of a family whose attention module also adds the states and normalises the sum (ALBERT)."""
+
+    def __init__(self, live: AttentionSite) -> None:
+        super().__init__(live)
+        attention: Any = live.attention
+        self.output_dropout, self.LayerNorm = attention.output_dropout, attention.LayerNorm
+
+    def forward(self, hidden_states: Tensor, *_: object, **__: object) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        """Return the normalised sum of the states (B, T, D) and the bias of the output, and no attention weights."""
+        bias, weights = super().forward(hidden_states)
+        return self.LayerNorm(hidden_states + self.output_dropout(bias)), weights
+
+
+def count_uses_of_group(config: PreTrainedConfig, number: int) -> int:
+    """Return how many layers of an ALBERT use an attention module: those of its group (as in `AlbertTransformer`).
+
+    Args:
+        config: The configuration.
+        number: The number of the module, from 1; a group has `inner_group_num` of them, one after another.
+    """
+    own: Any = config
+    size = own.num_hidden_layers / own.num_hidden_groups
+    group = (number - 1) // own.inner_group_num
+    return sum(int(layer / size) == group for layer in range(own.num_hidden_layers))
+
+
 def share_position_bias(live: AttentionSite) -> None:
     """Let a T5 site use the position bias of its remaining heads, and pass that of all heads on.
 
@@ -143,6 +170,7 @@ class Family:
         empty: Makes the module of a site without heads.
         adapt: Adapts an attention module to its remaining heads.
         others: Projections, and parameters, whose outputs belong to heads, beside those known by their names.
+        count_uses: Returns how often an attention module runs in one pass, by the configuration and its number from 1.
         kept_whole: Why heads are masked but cannot be removed; "" if they can.
     """
 
@@ -151,6 +179,7 @@ class Family:
     empty: Callable[[AttentionSite], nn.Module] = CachedEmptyAttention
     adapt: Callable[[AttentionSite], None] | None = None
     others: tuple[str, ...] = ()
+    count_uses: Callable[[PreTrainedConfig, int], int] = lambda config, number: 1  # noqa: ARG005
     kept_whole: str = ""
 
 
@@ -159,6 +188,7 @@ FAMILIES = (
     Family(name="UMT5", types=("umt5",), adapt=cut_own_position_bias),
     Family(name="Phi-3", types=("phi3",), adapt=count_in_own_configuration),
     Family(name="DeBERTa", types=("deberta",), others=("pos_proj", "pos_q_proj", "q_bias", "v_bias")),
+    Family(name="ALBERT", types=("albert",), empty=EmptyNormalisedAttention, count_uses=count_uses_of_group),
     Family(name="OLMo 2", types=("olmo2", "olmo3"), kept_whole=MASKED["olmo2"]),
     Family(name="Bloom", types=("bloom", "mpnet"), kept_whole=MASKED["bloom"]),
 )

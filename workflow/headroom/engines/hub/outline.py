@@ -52,6 +52,7 @@ class Outline:
         task: The kind of task that it is for.
         tokenizer: Its tokenizer.
         sites: Its attention sites.
+        uses: How often its sites run in a pass, together; more than there are of them if layers share some.
         groups: The number of groups of heads that share keys and values at all sites; that of heads if none are shared.
         parameters: The number of its parameters.
         pieces: The number of pieces that it knows.
@@ -65,6 +66,7 @@ class Outline:
     task: str
     tokenizer: PreTrainedTokenizerBase
     sites: Sequence[Site]
+    uses: int
     groups: int
     parameters: int
     pieces: int
@@ -78,6 +80,11 @@ class Outline:
         """The number of its heads."""
         return sum(site.heads for site in self.sites)
 
+    @property
+    def multiply_adds(self) -> float:
+        """Roughly its multiply-adds for a piece: one for each parameter, as often as its layers run."""
+        return self.parameters * self.uses / len(self.sites)
+
     def weight_bytes(self, dtype: str) -> int:
         """Return the memory of its weights in bytes."""
         return self.parameters * _BYTES[dtype]
@@ -85,7 +92,7 @@ class Outline:
     def needed_bytes(self, dtype: str, pieces: int) -> float:
         """Return roughly the memory of a process that computes gradients on a batch of so many pieces, in bytes."""
         logits = 0 if self.task == "classification" else _COPIES * self.pieces
-        states = 4 * pieces * (logits + _STATES * self.width * len(self.sites))
+        states = 4 * pieces * (logits + _STATES * self.width * self.uses)
         return _PROGRAM + self.weight_bytes(dtype) + states
 
 
@@ -115,6 +122,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
         task=task,
         tokenizer=tokenizer,
         sites=[live.site for live in sites],
+        uses=sum(live.uses for live in sites),
         groups=sum(live.site.heads if live.groups is None else len({*live.groups}) for live in sites),
         parameters=sum(weight.numel() for weight in model.parameters()),
         pieces=count_pieces(model),

@@ -272,6 +272,7 @@ def _site(
         head_widths=_having(module, _WIDTHS, heads * width),
         group_sizes=_having(module, _GROUP_SIZES, heads // groups),
         group_counts=_having(module, _GROUP_COUNTS, groups),
+        uses=family.count_uses(model.config, layer),
         kept=tuple(range(1, heads + 1)),
         empty=family.empty,
         adapt=family.adapt,
@@ -365,7 +366,7 @@ _ASKING = "output_attentions"
 
 
 def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> AbstractContextManager[None]:
-    """Show the attention weights of every forward pass within a block to `observer`, once per site.
+    """Show the attention weights of every forward pass within a block to `observer`, once per use of a site.
 
     The weights are those that the model multiplies with the values (in eval mode, without dropout);
     its outputs do not change. Positions of padding are included. Sites without heads are skipped. The model must be

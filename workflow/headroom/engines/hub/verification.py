@@ -1,4 +1,4 @@
-"""A check of every loaded model: gates act once in a pass, and a sliced model computes what a masked one does.
+"""A check of every loaded model: gates act in every use of a site, and a sliced model computes what a masked one does.
 
 Compared are logits, and for a model that generates also the logits of every step of a generation with its cache. The
 sliced model is compared with the masked one, never with itself: a model that reloads as another one is not equal to it.
@@ -61,21 +61,22 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
         Why heads can be masked but not removed; "" if they can be removed.
 
     Raises:
-        HeadroomError: If the logits are not finite, if a gate does not act on its site exactly once in a pass, or if no
+        HeadroomError: If the logits are not finite, if a gate does not act on every use of its site in a pass, or if no
             head reaches the output.
     """
     name = type(model).__name__
     plain, _ = _run_masked(model, trial, frozenset())
+    expected = {live.site: live.uses for live in find_sites(model)}
     if not plain[0].isfinite().all():
         raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
     reason = find_family(model.config).kept_whole
     for removed in _removals(model):
         masked, reached = _run_masked(model, trial, removed)
         for site, times in reached.items():
-            if times != 1:
+            if not times == expected[site] > 0:
                 raise HeadroomError(
                     f"{name}: its attention module {site.layer} runs {times} times in one pass, "
-                    "its heads do not belong to one layer; give another model"
+                    f"not {expected[site]}, its heads do not belong to one layer; give another model"
                 )
         reason = reason or _compare_sliced(model, trial, reload, removed, plain, masked)
     embedded = model.get_input_embeddings()(trial.inputs["input_ids"])

@@ -72,7 +72,6 @@ def find_package(package: str, key: str) -> Path:
 
 
 REFUSED = {
-    "albert": "its layers are one and the same, with one set of heads",
     "xlnet": "the projections of all of its heads are one parameter",
 }
 """By type of a model, why its heads are not those of layers."""

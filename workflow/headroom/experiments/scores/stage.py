@@ -91,9 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             model = load(checkpoint, any(one.maps for one in own))
             batches = engine.batches(model, examples, settings.batch_examples)
+            uses = sum(live.uses for live in model.live_sites)
+            special = {"uses": uses} if uses > len(model.live_sites) else {}
             if cut := engine.count_cut(model, examples):
-                leading["signature"] = signature(**asked, cut=cut)
+                special["cut"] = cut
                 logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
+            leading["signature"] = signature(**asked, **special)
             for half, index in HALVES.items():
                 with count_passes(model, len(examples)) as passes:
                     found = score(model, batches, half=index)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria import COMPARED, Criterion
 
@@ -49,7 +50,8 @@ def attention_attribution_scores(
     Costs m = `steps` forward and backward passes over the examples for each site, and one forward pass for the weights.
 
     Raises:
-        HeadroomError: If the model does not show its attention weights, or a site has no values.
+        HeadroomError: If the model does not show its attention weights, or a site has no values or is used by several
+            layers.
     """
     import torch
 
@@ -81,6 +83,11 @@ def _attend(model: HeadModel, batch: Batch, heads: Sequence[Head]) -> tuple[dict
     sites: list[AttentionSite] = [live for live in model.live_sites if live.kept]
     for live in sites:
         _ = live.value  # raises if a site has none
+        if live.uses > 1:
+            raise HeadroomError(
+                f"{live.site}: {live.uses} layers share its heads, and a gate changes their attention weights and "
+                "values in all but the first; leave attention-attribution out"
+            )
     maps: dict[Site, Tensor] = {}
     values: dict[Site, Tensor] = {}
     with (

@@ -1,7 +1,8 @@
 """Gradient importance of heads, in every granularity from one pass (Michel et al. 2019, Eq. 2).
 
-With a gate xi_h on head h of a site, dL/dxi_h = sum over positions t of <z_{h,t}, dL/dz_{h,t}>. The
-literature takes the absolute value at four different places; all four come from the same products:
+With a gate xi_h on head h of a site, dL/dxi_h = sum over positions t of <z_{h,t}, dL/dz_{h,t}>, and over the uses of a
+site that several layers share. The literature takes the absolute value at four different places; all four come from
+the same products:
 
     token     sum over positions of |<z, dz>|, divided by the number of positions
     example   |sum over an example's positions|, averaged over examples: Eq. 2 as printed
@@ -88,7 +89,8 @@ def gate_gradients(
 ) -> dict[Site, Tensor]:
     """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
 
-    Heads sliced out of the model are zero like masked ones; a site without any head left is not returned.
+    The products of a site that runs several times in a pass are added up. Heads sliced out of the model are zero like
+    masked ones; a site without any head left is not returned.
 
     The loss is a sum over examples and no operation mixes examples, so one backward pass gives every
     example its own gradient at any batch size.
@@ -97,28 +99,27 @@ def gate_gradients(
         model: In eval mode.
         batch: With references.
         removed: Heads that are masked.
-        also: Called with each site that runs, z and dL/dz, (T, B, K, d) of its K remaining heads.
+        also: Called with each site as often as it runs, z and dL/dz, (T, B, K, d) of its K remaining heads.
     """
     import torch
 
-    seen: dict[Site, Tensor] = {}
+    seen: list[tuple[Site, Tensor]] = []
 
     def keep(site: Site, z: Tensor) -> None:
-        seen[site] = z if z.requires_grad else z.requires_grad_()  # no weight needs a gradient: nor do z of layer 1
+        seen.append((site, z if z.requires_grad else z.requires_grad_()))  # z of layer 1 do not, as no weight does
 
     with torch.enable_grad(), model.gates.masked(removed), model.gates.observed(keep):
         loss = model.losses(batch)[0].sum()
-    zs = list(seen.values())
-    gradients = torch.autograd.grad(loss, zs, allow_unused=True, materialize_grads=True)
+    gradients = torch.autograd.grad(loss, [z for _, z in seen], allow_unused=True, materialize_grads=True)
+    kept = {live.site: live.kept for live in model.live_sites}
+    found: dict[Site, Tensor] = {}
     with torch.no_grad():
-        if also:
-            for (site, z), gradient in zip(seen.items(), gradients):
+        for (site, z), gradient in zip(seen, gradients):
+            if also:
                 also(site, z, gradient)
-        kept = {live.site: live.kept for live in model.live_sites}
-        return {
-            site: place_kept((z * gradient).sum(-1), kept[site], site.heads)
-            for (site, z), gradient in zip(seen.items(), gradients)
-        }
+            products = place_kept((z * gradient).sum(-1), kept[site], site.heads)
+            found[site] = found[site] + products if site in found else products
+    return found
 
 
 def _stack_products(products: Mapping[Site, Tensor]) -> Iterator[tuple[list[Site], Tensor]]:

@@ -1,0 +1,254 @@
+"""An ALBERT, whose layers share one set of heads, beside the same model with a copy of that set in every layer.
+
+What is measured of a shared head is the sum, or the mean, of what is measured of its copies; removing it is removing
+all of them.
+"""
+
+import re
+from dataclasses import replace
+from statistics import fmean
+
+import numpy
+import pytest
+import torch
+import transformers
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site
+from headroom.core.interventions import Intervention
+from headroom.data.trees import ParsedSentence, plain_sentence
+from headroom.engines.hub.classifier.judging import LabelledSet
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.classifier.timing import workload
+from headroom.engines.hub.outline import read_outline
+from headroom.engines.hub.plain_states import PlainStates
+from headroom.engines.hub.sites import find_sites
+from headroom.experiments.attention_stats.settings import RelevanceSettings
+from headroom.experiments.diversity.measures import text_similarity
+from headroom.methods.criteria.attention import entropy_scores
+from headroom.methods.criteria.attention_attribution import attention_attribution_scores
+from headroom.methods.criteria.gradient import gate_gradients
+from headroom.methods.judging import Judge
+from headroom.methods.passes import count_passes
+from headroom.methods.pointing import piece_pointing
+from headroom.methods.propagation import choose_rule
+from headroom.methods.relevance import relevances
+from headroom.methods.repair import measure_moments
+from headroom.methods.syntax import relation_pointing
+from headroom.methods.traces import word_maps
+from headroom.new import describe
+from headroom.settings.models import HubModelSettings
+from known_replacements import drawn_replacements
+from small_models import build_small
+from toy_encoder import toy_text, write_encoder
+
+LAYERS, HEADS = 3, 4
+SHARED = Site("E", 1, HEADS)
+COPIES = [Site("E", layer, HEADS) for layer in range(1, LAYERS + 1)]
+TEXT = toy_text()
+EXACT = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def copies_of(head):
+    return [Head("E", layer, head.head) for layer in range(1, LAYERS + 1)]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_encoder(tmp_path_factory.mktemp("shared"), "albert", layers=LAYERS)
+
+
+@pytest.fixture(scope="module")
+def copied_directory(directory, tmp_path_factory):
+    """The model with a group of its own for every layer."""
+    shared = transformers.AlbertForSequenceClassification.from_pretrained(directory)
+    config = transformers.AlbertConfig.from_pretrained(directory, num_hidden_groups=LAYERS)
+    copied = transformers.AlbertForSequenceClassification(config)
+    values = shared.state_dict()
+    copied.load_state_dict({name: values[re.sub(r"groups\.\d", "groups.0", name)] for name in copied.state_dict()})
+    place = tmp_path_factory.mktemp("copied")
+    copied.save_pretrained(place)
+    transformers.AutoTokenizer.from_pretrained(directory).save_pretrained(place)
+    return place
+
+
+@pytest.fixture
+def shared(directory):
+    return ClassificationModel.load(directory, "cpu", "eager")
+
+
+@pytest.fixture
+def copied(copied_directory):
+    return ClassificationModel.load(copied_directory, "cpu", "eager")
+
+
+@pytest.fixture
+def both(shared, copied):
+    return shared, copied
+
+
+def means_over_copies(values):
+    """Return the mean of the values of the copies of each head, from values by head or site."""
+    return {head: fmean(values[copy] for copy in copies_of(head)) for head in SHARED.head_names()}
+
+
+def test_a_site_is_a_group_and_counts_the_layers_that_use_it(both):
+    shared, copied = both
+    assert [(live.site, live.uses) for live in shared.live_sites] == [(SHARED, LAYERS)]
+    assert [(live.site, live.uses) for live in copied.live_sites] == [(site, 1) for site in COPIES]
+    sites = find_sites(build_small("albert-groups"))  # 3 layers, 2 groups of 2 modules: as transformers divides them
+    assert [(str(live.site), live.uses) for live in sites] == [("E1", 2), ("E2", 2), ("E3", 1), ("E4", 1)]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("gone", ["", "E1:2", "E1:1 E1:3", "E1:1 E1:2 E1:3 E1:4"])
+def test_a_shared_head_is_removed_with_all_of_its_copies(both, gone, tmp_path):
+    shared, copied = both
+    removed = Intervention.parse(gone).removed
+    (batch,) = shared.batches(TEXT, examples=12)
+    with copied.gates.masked([copy for head in removed for copy in copies_of(head)]):
+        expected = copied.logits(batch)
+    with shared.gates.masked(removed):
+        torch.testing.assert_close(shared.logits(batch), expected, **EXACT)
+    shared.remove(removed)
+    torch.testing.assert_close(shared.logits(batch), expected, **EXACT)
+    shared.save(tmp_path / "sliced")
+    again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "sliced")
+    torch.testing.assert_close(again(**batch.inputs).logits, expected, **EXACT)
+
+
+def test_ablation_is_that_of_plain_transformers_without_columns_of_the_output(directory, shared):
+    text = LabelledSet(name="check", text=TEXT, metrics=["accuracy"], examples_at_once=5, resamples=9)
+    judge = Judge(shared, text)
+    plain = transformers.AutoModelForSequenceClassification.from_pretrained(directory).eval()
+    output = plain.albert.encoder.albert_layer_groups[0].albert_layers[0].attention.dense
+    weight, (batch,) = output.weight.clone(), shared.batches(TEXT, examples=12)
+    for head in SHARED.head_names():
+        found = judge.outcome(Intervention.without(head)).sample.statistics["loss"][:, 0]
+        with torch.no_grad():
+            output.weight.copy_(weight)
+            output.weight[:, 4 * (head.head - 1) : 4 * head.head] = 0
+            logits = plain(**batch.inputs).logits
+        nats = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="none")
+        torch.testing.assert_close(torch.tensor(found[batch.positions]).float(), nats, **EXACT)
+
+
+def test_gradients_of_gates_add_up(both):
+    shared, copied = both
+    (batch,) = shared.batches(TEXT, examples=12)
+    expected = sum(gate_gradients(copied, batch).values())
+    torch.testing.assert_close(gate_gradients(shared, batch)[SHARED], expected, **EXACT)
+
+
+def test_relevance_adds_up(both):
+    found, expected = (
+        relevances(model, model.batches(TEXT, examples=5), rule=choose_rule(RelevanceSettings())) for model in both
+    )
+    total = sum(expected.sums["signed"][site] for site in COPIES)
+    numpy.testing.assert_allclose(found.sums["signed"][SHARED], total, rtol=1e-4, atol=1e-6)
+
+
+def test_entropy_is_the_mean(both):
+    found, expected = (entropy_scores(model, model.batches(TEXT, examples=5))["attention-entropy"] for model in both)
+    assert found == pytest.approx(means_over_copies(expected), rel=1e-5)
+
+
+def test_z_has_the_moments_of_all_layers_together(both):
+    found, expected = (measure_moments(model, model.batches(TEXT, examples=5)) for model in both)
+    first, second, third = (expected[site] for site in COPIES)
+    together = first.joined(second).joined(third)
+    assert found[SHARED].count == together.count
+    torch.testing.assert_close(found[SHARED].mean, together.mean, **EXACT)
+    torch.testing.assert_close(found[SHARED].scatter, together.scatter, rtol=1e-4, atol=1e-5)
+
+
+def test_similarity_of_heads_is_the_mean(both):
+    found, expected = (
+        text_similarity(model, [model.map_batch(batch) for batch in model.batches(TEXT, examples=5)]) for model in both
+    )
+    for measure in ("value_cosine", "attention_product", "attention_cosine", "z_cosine"):
+        mean = fmean(expected[measure][site] for site in COPIES)
+        assert found[measure][SHARED] == pytest.approx(mean, rel=1e-4)
+
+
+class TestWhereHeadsPoint:
+    def sentences(self):
+        """Sentences whose words depend on their left neighbours."""
+        found = []
+        for text in TEXT.first:
+            words = [
+                word if place == 0 else replace(word, governor=place - 1, relation="obj")
+                for place, word in enumerate(plain_sentence(text).words)
+            ]
+            found.append(ParsedSentence(text, tuple(words)))
+        return found
+
+    def batches(self, model):
+        texts = [sentence.text for sentence in self.sentences()]
+        spans = model.spans(texts)
+        return [model.map_batch(batch, spans) for batch in model.sentence_batches(texts, 5)]
+
+    def measured(self, model):
+        heads = {live.site: live.kept_heads() for live in model.live_sites}
+        batches, counts = self.batches(model), torch.arange(200)
+        found = piece_pointing(batches, heads, frequencies=counts, frequent=3, resamples=9)
+        found += relation_pointing(batches, self.sentences(), heads, relations=["obj"], resamples=9)
+        return {(one.measure, one.target, one.trees, one.half, one.head): one.value for one in found}
+
+    def test_shares_are_the_mean(self, both):
+        found, expected = (self.measured(model) for model in both)
+        assert {measure for measure, *_ in found} == {"confidence", "offset", "rare", "relation"}
+        for (*name, head), value in found.items():
+            mean = fmean(expected[*name, copy] for copy in copies_of(head))
+            assert value == pytest.approx(mean, abs=1e-6), (name, head)
+
+    def test_maps_are_the_mean(self, both):
+        found, expected = (
+            word_maps(self.batches(model), self.sentences(), {site: site.head_names() for site in model.sites})
+            for model in both
+        )
+        for (head, place), weights in found.items():
+            mean = numpy.mean([expected[copy, place] for copy in copies_of(head)], axis=0)
+            numpy.testing.assert_allclose(weights, mean, atol=1e-6)
+
+    def test_attribution_to_weights_that_a_gate_changes_is_refused(self, shared):
+        with pytest.raises(HeadroomError, match=r"E1: 3 layers share its heads.*leave attention-attribution out"):
+            attention_attribution_scores(shared, shared.batches(TEXT, examples=5))
+
+
+class TestReuse:
+    def test_what_follows_the_first_use_is_computed_again(self, shared):
+        """Only the embeddings precede it; a state that was kept of the layers would differ."""
+        batches = shared.batches(TEXT, examples=5)
+        states, layer = PlainStates(shared, batches), shared.live_sites[0].parent
+        runs = []
+        layer.register_forward_hook(lambda *_: runs.append(1))
+        with torch.inference_mode():
+            for one in ("E1:2", "E1:1 E1:3 mean", "E1:4", "E1:2*0.5"):
+                with shared.gates.applied(Intervention.parse(one), drawn_replacements(shared.live_sites)):
+                    expected = shared.logits(batches[0])
+                    runs.clear()
+                    torch.testing.assert_close(states.logits(0), expected, **EXACT)
+                    assert len(runs) == LAYERS
+
+    def test_the_layer_is_not_cut_to_its_first_position(self, shared):
+        (batch,) = shared.batches(TEXT, examples=12)
+        assert shared.partly_read(batch) is None
+
+
+class TestCosts:
+    def test_a_pass_counts_once(self, shared):
+        with count_passes(shared, len(TEXT)) as passes:
+            for batch in shared.batches(TEXT, examples=5):
+                shared.logits(batch)
+        assert passes.forward == 1.0
+
+    def test_multiply_adds_are_those_of_all_layers(self, both):
+        found, expected = (workload(model, TEXT, 3).multiply_adds(model, "model") for model in both)
+        assert found == expected
+
+    def test_a_study_is_sized_by_the_layers_that_run(self, directory, copied_directory):
+        found, expected = (read_outline(HubModelSettings(path=str(one))) for one in (directory, copied_directory))
+        assert (len(found.sites), found.uses, expected.uses) == (1, 3, 3)
+        activations = [one.needed_bytes("float32", 100) - one.weight_bytes("float32") for one in (found, expected)]
+        assert activations[0] == activations[1]
+        assert "1 encoder layer used as 3, 4 heads, " in describe(found)
