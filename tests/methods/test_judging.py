@@ -1,5 +1,7 @@
 """Evaluation: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
 
+from types import SimpleNamespace
+
 import numpy
 import pytest
 import torch
@@ -13,7 +15,7 @@ from headroom.data.parallel import ParallelText, read_pairs
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.translation_scores import METRICS
-from headroom.methods.judging import Judge, comparisons, name_substitute, read_shards, write_shard
+from headroom.methods.judging import Judge, comparisons, name_substitute, read_shards, warn_of_chance, write_shard
 from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -116,6 +118,14 @@ def test_right_or_wrong_answers_are_tested_paired_and_unpaired(judge):
     assert rows["exact"]["p_mcnemar"] == mcnemar_p(full, other) < 1
     assert rows["exact"]["p_unpaired"] == compute_unpaired_p(full, other)
     assert rows["bleu"]["p_mcnemar"] == rows["loss"]["p_unpaired"] == ""
+
+
+@pytest.mark.parametrize(("score", "said"), [(40.0, True), (51.0, True), (60.0, False)])
+def test_a_model_that_does_not_score_more_than_chance_is_named_in_the_log(score, said, caplog):
+    judged = SimpleNamespace(name="choose", metrics=("next",), chance=lambda _: 50.0)
+    outcome = SimpleNamespace(scores={"next": score}, resampled={"next": numpy.linspace(score - 2, score + 2, 101)})
+    warn_of_chance(judged, outcome)
+    assert ("set choose: the model's next is" in caplog.text) == said
 
 
 def test_one_set_serves_several_models(lively, model, judged):

@@ -8,6 +8,7 @@ byte.
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
 
 
+logger = logging.getLogger(__name__)
+
+
 class Judge:
     """A model on one set: every intervention is evaluated once; `known` are statistics from earlier evaluations."""
 
@@ -82,7 +86,9 @@ class Judge:
         if intervention in self.known:
             return self.set.outcome([], replace(self.full.sample, statistics=self._judged_before(intervention)))
         if not intervention:
-            return self.set.judge(self.model)
+            outcome = self.set.judge(self.model)
+            warn_of_chance(self.set, outcome)
+            return outcome
         outcome = self.set.judge_under(self.model, intervention, self.full, self.replacements)
         if self.steps:
             self.steps.step()
@@ -95,6 +101,17 @@ class Judge:
                 f"{self.set.name}: the shards are of other examples or metrics; evaluate all shards again"
             )
         return known
+
+
+def warn_of_chance(judged: EvaluationSet, full: Outcome) -> None:
+    """Log that a model does not score more than chance on a set, by the interval of the main metric."""
+    metric = judged.metrics[0]
+    chance, (low, high) = judged.chance(metric), interval(full.resampled[metric])
+    if low <= chance:
+        logger.warning(
+            "set %s: the model's %s is %.4g (%.4g to %.4g) and chance %.4g: not more, so effects of heads mean little",
+            *(judged.name, metric, full.scores[metric], low, high, chance),
+        )
 
 
 def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome) -> tuple[dict[str, Any], float]:

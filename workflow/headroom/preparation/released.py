@@ -33,6 +33,8 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
         parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
     elif engine_name == "classifier":
         parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
+    elif engine_name == "seq2seq":
+        parser.add_argument("--corpus", type=Path, help="directory of the parallel corpus; unset to check no lines")
     add_settings(parser, released=model_of(engine_name))
     return parser
 

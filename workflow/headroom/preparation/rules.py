@@ -123,9 +123,10 @@ def released_files(plan: Plan, task: str) -> Mapping[str, Any]:
 
 
 def read_released(plan: Plan, values: Values) -> Files:
-    """Return the user's files of a released model, and the text by which the labels of a classifier are checked."""
+    """Return the user's files of a released model, and the text by which its labels, or its lines, are checked."""
     task = plan.task_of(values)
-    text = {"corpus": plan.texts(task, "choose")} if plan.kind_of(task) == "classification" else {}
+    sets = {"classifier": ["choose"], "seq2seq": ["choose", "check", "test"]}.get(plan.engine_of(task))
+    text = {"corpus": plan.texts(task, *sets)} if sets else {}
     released = plan.study.tasks[task].released
     own = [file for one in released.series for file in local_files(one.path)] if released else []
     return {**text, "outside": own}

@@ -159,6 +159,9 @@ def find_weakness(tables: StudyTables) -> str:
         best = float(rows["value"].max()) if len(rows) else math.nan
     if math.isnan(best) or best >= WEAK:
         return ""
+    if tables.info.above_chance and best <= 0:
+        below = f"{number(-best, decimals=1)} {metric_points(main_metric(rows))} below it"
+        return f"No model scores above chance, the best {below if best else 'as much'}: effects of heads mean nothing."
     points = f"{number(best, decimals=1)} {metric_points(main_metric(rows))}{tables.info.above}"
     return f"The models are weak: the best scores {points}, so effects of heads mean little."
 

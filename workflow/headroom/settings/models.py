@@ -273,8 +273,8 @@ class HubModelSettings(Settings):
     )
     below_chance: bool = Field(
         False,
-        description="whether a classifier may be less accurate than chance, or than with its labels in another order; "
-        "otherwise it is refused before any other job",
+        description="whether a classifier may be less accurate than chance, or than with its labels in another order, "
+        "and an encoder-decoder may expect translations in the next line; otherwise they are refused before other jobs",
     )
     source_code: str | None = Field(
         None, description="code of the source language, for multilingual translation models, e.g. eng_Latn"
