@@ -117,7 +117,7 @@ def test_layers_that_share_their_heads_are_counted(tmp_path: Path) -> None:
     }
     row |= {"normalised": "raw", "half": "all", "value": 0.5, "signature": "set:choose|uses:12|cut:3"}
     SCORES.write(tmp_path / "scores/letters.baseline.seed1.csv", [row | {"head": head} for head in range(1, 5)])
-    tables = StudyTables([tmp_path / "scores/letters.baseline.seed1.csv"])
+    tables = open_tables([tmp_path / "scores/letters.baseline.seed1.csv"])
     assert "with 4 heads in 1 encoder layer used as 12" in describe_study(tables)
     assert "12 layers have 4" in " ".join(one.text for said in cautions(tables).values() for one in said)
 

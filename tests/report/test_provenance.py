@@ -1,5 +1,6 @@
 """How a study was made, read from small files."""
 
+import subprocess
 from pathlib import Path
 
 import pandas
@@ -7,7 +8,7 @@ import pytest
 from claims.claim_tables import numbers_in
 from headroom.core.errors import HeadroomError
 from headroom.figures.spec import cells
-from headroom.report.provenance import _count_again, provenance
+from headroom.report.provenance import _count_again, find_version, provenance
 from headroom.study.tables import TABLES, StudyTables
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
@@ -58,6 +59,41 @@ def test_a_broken_configuration_is_an_error(tmp_path: Path) -> None:
     path.write_text("a: [1\n", encoding="utf-8")
     with pytest.raises(HeadroomError, match="cannot read the configuration"):
         provenance(StudyTables(), benchmarks=[], configuration=path)
+
+
+class TestVersion:
+    @pytest.fixture
+    def clone(self, tmp_path: Path) -> Path:
+        (tmp_path / "pyproject.toml").write_text('[project]\nname = "headroom"\nversion = "9.8.7"\n')
+        return tmp_path
+
+    def test_has_the_commit_of_a_clone_and_whether_files_differ_from_it(self, clone: Path) -> None:
+        git = ["git", "-C", str(clone), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+        for step in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"], ["tag", "-m", "v1", "v1"]):
+            subprocess.run([*git, *step], check=True)
+        commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+        assert find_version(clone) == f"9.8.7 (commit {commit})"
+        with open(clone / "pyproject.toml", "a") as stream:
+            stream.write("# changed\n")
+        find_version.cache_clear()
+        assert find_version(clone) == f"9.8.7 (commit {commit} with changes)"
+        (clone / "inside").mkdir()
+        assert commit not in find_version(clone / "inside")
+
+    def test_is_known_without_git(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (clone / ".git").mkdir()
+        assert find_version(clone) == "9.8.7"  # no history
+        find_version.cache_clear()
+        monkeypatch.setenv("PATH", str(clone))
+        assert find_version(clone) == "9.8.7"  # no git
+
+    def test_is_that_of_a_copy_of_a_hosted_workflow(self, clone: Path) -> None:
+        (clone / "commit").write_text("0123456789abcdef")
+        assert find_version(clone) == "9.8.7 (commit 0123456789ab)"
+
+    def test_is_on_the_page(self) -> None:
+        lines = provenance(StudyTables(), benchmarks=[], configuration=None).lines
+        assert any(f"headroom {find_version()} on " in line for line in lines)
 
 
 def test_answers_computed_again_are_counted_once_per_sweep():

@@ -44,8 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.report.explorer import explorer
     from headroom.report.first_screen import Answer, describe_study, verdicts
     from headroom.report.heads import heads_data
-    from headroom.report.page import Page, headings, render, sections, version
-    from headroom.report.provenance import provenance
+    from headroom.report.page import Page, headings, render, sections
+    from headroom.report.provenance import find_version, provenance
     from headroom.study.configuration import read_configuration, tasks_in
     from headroom.study.tables import open_tables
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         answer=Answer(tables, found, claims).render(),
         verdicts=verdicts(claims, numbers),
         explored=explorer(tables),
-        cite=citing(given.study, tables, configuration=configured, version=version()),
+        cite=citing(given.study, tables, configuration=configured, version=find_version()),
         heads=heads_data(tables),
         cautions=cautions(tables, read_records(given.texts)),
         sections=parts,

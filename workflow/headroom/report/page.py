@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 
 from markupsafe import Markup
 
@@ -19,7 +18,7 @@ from headroom.report.cautions import Caution, summary
 from headroom.report.citing import Citing
 from headroom.report.explorer import Explorer
 from headroom.report.first_screen import ClaimVerdict, board, group_by_claim, tally
-from headroom.report.provenance import Provenance
+from headroom.report.provenance import Provenance, find_version
 from headroom.study.tables import StudyTables
 
 STYLES = ("page.css", "explorer.css", "quote.css")
@@ -95,7 +94,7 @@ def render(page: Page) -> str:
             cells=spec.cells,
             csv_name=_csv_name,
             width_of=lambda panel: f"{svg.size(panel)[0]:g}",
-            version=version(),
+            version=find_version(),
         )
     )
     return visible(text)
@@ -117,11 +116,3 @@ def _csv_name(one: spec.Figure | spec.Table) -> str:
 
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def version() -> str:
-    """Return the version of the package; "" where it is not installed."""
-    try:
-        return metadata.version("headroom")
-    except metadata.PackageNotFoundError:
-        return ""
