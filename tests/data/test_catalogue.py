@@ -113,7 +113,7 @@ TABLES = [
 LABELLED = [
     ("sst2", put(["files", 0, "sha256"], "abc"), r"key sst2\.files\.0\.sha256"),
     ("sst2", put(["metrics"], ["bleu"]), r"key sst2\.metrics\.0"),
-    ("snli", put(["metrics"], ["f1"]), r"key snli: the metric f1 needs two labels"),
+    ("sst2", put(["metrics"], ["f1", "f1"]), r"key sst2\.metrics: .*'f1' is given twice"),
     ("sst2", put(["labels"], ["negative", "good"]), r"train names a label 'positive', which is not among"),
     ("sst2", put(["labels"], ["negative", "negative"]), r"'negative' is given twice"),
     ("sst2", put(["columns", "label"], "gold"), r"key sst2\.columns: .*'gold' is given by name, but .*header is false"),

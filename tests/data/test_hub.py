@@ -152,7 +152,6 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
         ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels"),
         ({}, ("test", pairs([0, 2])), "key labels: some/pairs, test, example 2 .* '2'"),
         ({}, ("train", pairs(["x"], names=None)), "key labels: some/pairs does not name its labels"),
-        ({"metrics": ["f1"]}, ("train", pairs([0], names=["a", "b", "c"])), "key metrics: .*f1 needs two labels"),
         ({}, ("test", ValueError("Unknown\n split")), "key dataset: .*, split test, .*Unk"),
     ],
 )

@@ -18,7 +18,7 @@ from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule,
 from headroom.core.curves import area, compute_share_kept, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
-from headroom.settings.answers import ClassificationMetric
+from headroom.settings.labelled import Metric
 from headroom.study.arms import BASELINE
 from headroom.study.selection import (
     examples_in,
@@ -115,7 +115,7 @@ def with_agreement(found: Sequence[Reading]) -> Reading:
 
 def counts_labels(rows: pandas.DataFrame) -> bool:
     """Return whether the main metric of rows is one of labels."""
-    return main_metric(rows) in get_args(ClassificationMetric)
+    return main_metric(rows) in get_args(Metric)
 
 
 def has_skill(rows: pandas.DataFrame) -> bool:

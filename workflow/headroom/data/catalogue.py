@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import SPLITS, Settings, check_far_names
-from headroom.settings.labelled import Labels, Metrics, check_labels, check_metrics
+from headroom.settings.labelled import Labels, Metrics, check_labels
 
 REQUIRED = ("train", "valid", "test")
 """The sets that every data set has; all others are far domains."""
@@ -266,7 +266,6 @@ class LabelledDataset(Entry):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         check_labels(self.labels)
-        check_metrics(self.metrics, self.labels)
         check_far_names(self.far)
         if missing := [name for name in REQUIRED if name not in self.sets]:
             raise ValueError(f"the set {missing[0]} is missing")

@@ -186,7 +186,8 @@ def check_defined(metrics: Sequence[str], sizes: Mapping[str, int], labels: Sequ
     if wrong := [metric for metric in metrics if missing.get(metric)]:
         raise HeadroomError(
             f"{name}: all {sum(sizes.values())} examples have the label '{shorten(occurring[0])}', so that {wrong[0]} "
-            f"is not defined; give examples of other labels, or leave {wrong[0]} out of corpus.metrics"
+            f"is not defined; give examples of other labels, or leave {wrong[0]} out of corpus.metrics and "
+            "labelling.metrics"
         )
 
 

@@ -1,10 +1,11 @@
 """The settings of answers: translations, labels and next pieces."""
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
 from headroom.settings.base import Settings
+from headroom.settings.labelled import Metrics
 
 
 class DecodingSettings(Settings):
@@ -17,14 +18,11 @@ class DecodingSettings(Settings):
     sentences_at_once: PositiveInt = Field(64, description="sentences decoded at a time, sorted by length")
 
 
-ClassificationMetric = Literal["accuracy", "f1", "matthews"]
-
-
 class LabellingSettings(Settings):
     """Labelling of an evaluation set."""
 
     examples_at_once: PositiveInt = Field(64, description="examples labelled at a time, sorted by length")
-    metrics: tuple[ClassificationMetric, ...] | None = Field(
+    metrics: Metrics | None = Field(
         None, description="metrics of the task, the main one first; unset for those of the corpus"
     )
 

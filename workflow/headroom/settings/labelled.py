@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from headroom.settings.base import CorpusSettings, Settings, names_in
 
@@ -26,7 +26,6 @@ Label = Annotated[str, Field(min_length=1, pattern=r"^\S+( +\S+)*$", coerce_numb
 """A name without surrounding white space or tabs; numbers in a configuration are converted to text."""
 
 Labels = Annotated[tuple[Label, ...], Field(min_length=2)]
-Metrics = Annotated[tuple[Metric, ...], Field(min_length=1)]
 
 
 def check_labels(labels: Sequence[str]) -> None:
@@ -37,12 +36,14 @@ def check_labels(labels: Sequence[str]) -> None:
             raise ValueError(f"the label '{label}' is given twice{also}; give it once")
 
 
-def check_metrics(metrics: Sequence[str], labels: Sequence[str]) -> None:
-    """Raise ValueError if a metric is given twice, or F1, which needs a positive class, with more than two labels."""
-    if repeated := [name for name in metrics if list(metrics).count(name) > 1]:
+def _check_metrics(metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    if repeated := [name for name in metrics if metrics.count(name) > 1]:
         raise ValueError(f"the metric '{repeated[0]}' is given twice; give it once")
-    if "f1" in metrics and len(labels) != 2:
-        raise ValueError(f"the metric f1 needs two labels, found {len(labels)}; use another metric")
+    return metrics
+
+
+Metrics = Annotated[tuple[Metric, ...], Field(min_length=1), AfterValidator(_check_metrics)]
+"""Metrics, the main one first. F1 of more than two labels is the mean over them."""
 
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -79,12 +80,6 @@ def _check_labels(labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return labels
 
 
-def _check_metrics(metrics: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-    labels = info.data.get("labels")
-    check_metrics(metrics, labels or ("no", "yes"))  # those of a data set are checked when they are known
-    return metrics
-
-
 class LabelledFilesCorpus(CorpusSettings):
     """Your own labelled text: TSV, UTF-8, columns sentence (or sentence1 and sentence2) and label by name."""
 
@@ -100,7 +95,6 @@ class LabelledFilesCorpus(CorpusSettings):
     metrics: Metrics = Field(("accuracy",), description="metrics, the main one first")
 
     _different_labels = field_validator("labels")(_check_labels)
-    _fitting_metrics = field_validator("metrics")(_check_metrics)
 
     @property
     def paths(self) -> dict[str, str]:
@@ -133,7 +127,6 @@ class HubCorpus(CorpusSettings):
     metrics: Metrics = Field(("accuracy",), description="metrics, the main one first")
 
     _different_labels = field_validator("labels")(_check_labels)
-    _fitting_metrics = field_validator("metrics")(_check_metrics)
 
     @property
     def splits(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ from headroom.data.examination import count_left_out, is_blank
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.parallel import ParallelSets, ParallelText, check_pairs, drop_blank_pairs
 from headroom.settings.documents import DocumentHubCorpus
-from headroom.settings.labelled import HubCorpus, check_metrics, match_label
+from headroom.settings.labelled import HubCorpus, match_label
 from headroom.settings.parallel import ParallelHubCorpus
 
 TIMEOUT = 10.0
@@ -170,10 +170,6 @@ def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
         raise HeadroomError(
             f"key labels: {len(labels)} names for {len(own)} labels of {settings.dataset}; name {', '.join(own)}"
         )
-    try:
-        check_metrics(settings.metrics, labels)
-    except ValueError as error:
-        raise HeadroomError(f"key metrics: {error}") from error
     return labels
 
 
