@@ -47,6 +47,15 @@ class TestKey:
         assert f"(got {key!r})" in wrong({key: 1})
         assert f"(got {key!r})" in wrong({"classification": {key: {}}})
 
+    def test_is_followed_by_the_remedy_where_yaml_reads_no_text(self, tmp_path: Path) -> None:
+        text = "study: 2026-01-31\nclassification: {mine: {corpus: {source: hub, dataset: 1.0, labels: [no, yes]}}}"
+        (tmp_path / "mine.yaml").write_text(text)
+        with pytest.raises(HeadroomError) as caught:
+            read_study(str(tmp_path / "mine.yaml"))
+        lines = str(caught.value).split("\n")
+        assert len(lines) == 4  # without one on too few labels
+        assert all(line.endswith("; put it in quotes") for line in lines)
+
     def test_is_told_once_where_several_sections_are_checked(self) -> None:
         model = {"model": {"width": 16, "heads": 2}, "arms": {"x": {"method": "svgd", "heads": 3}}}
         assert keys({"translation": model}) == ["translation.arms.x.heads"]

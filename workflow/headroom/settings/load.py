@@ -35,6 +35,8 @@ def load_study(configuration: object, source: str = "configuration") -> Study:
     except ValidationError as error:
         # defaults that depend on an invalid value are no mistakes of their own
         own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+        within = {one["loc"][:-1] for one in own}  # and lists are short without invalid items
+        own = [one for one in own if one["type"] != "too_short" or one["loc"] not in within]
         lines = [explain_error(one, whole, places) for one in own]
     except ValueError as error:
         lines = [str(error)]
