@@ -83,6 +83,16 @@ def test_tables_sort(phone: dict[str, Any]) -> None:
     assert phone["sorted"] == "ascending"
 
 
+def test_letters_that_no_font_has_are_named(browser: Page, report: Written, tmp_path: Path) -> None:
+    note = "document.querySelector('main > .missing')?.textContent"
+    browser.open(report.path)
+    assert browser.evaluate(note) is None
+    page, letters = tmp_path / "page.html", "a\u00e4\u0301\u0378\u2192\u05cf"  # of which two are no letters
+    page.write_text(report.path.read_text("utf-8").replace("<main>", f"<main><p>{letters}</p>"), "utf-8")
+    browser.open(page)
+    assert "has U+0378, U+05CF: a box" in browser.evaluate(note)
+
+
 def test_page_and_figures_follow_the_theme(phone: dict[str, Any], browser: Page, report: Written) -> None:
     desk = look(browser, report.path, width=1280, dark=False)
     assert desk["scroll"] <= 1280

@@ -95,6 +95,13 @@ def test_a_panel_has_real_text_and_only_colours_of_the_palette() -> None:
     assert svg.size(panel.markup)[0] <= 320
 
 
+def test_letters_that_the_fonts_here_lack_stay_text_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    with drawing.panel("test", x_label="\u8bc4\u8bba", y_label="\u0378") as panel:
+        panel.axes.plot([0, 1])
+    assert "\u8bc4\u8bba" in panel.markup
+    assert not recwarn.list
+
+
 ONE = {
     "head": "E2:3", "role": "syntactic", "target": "nsubj:to-dependent", "sentence": 1,
     "queries": ["<i>Dogs</i>", "bark"], "keys": ["<i>Dogs</i>", "bark"], "weights": [[0.3, 0.7], [0.96, 0.04]],
@@ -151,14 +158,15 @@ def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
 
 
 HEBREW = ONE | {"queries": ["חלון", "(2)"], "keys": ["ערב", "טוב"], "weights": [[0.96, 0.04], [0.3, 0.7]]}
+RIGHT, ISOLATED, END = "\u2067", "\u2068", "\u2069"
 
 
 def test_words_from_right_to_left_keep_their_order(tmp_path: Path) -> None:
     (one,) = read_maps([write(tmp_path, HEBREW)])
     root = etree.fromstring(str(draw_map(one)))
     # the first key is the rightmost column, where its row's dark cell and dot are
-    marked = [f"\u2068{word}\u2069" for word in ("חלון", "טוב", "ערב")]
-    assert [text.text for text in root.iter("text")] == [marked[0], "(2)", *marked[1:]]
+    marked = [f"{ISOLATED}{word}{END}" for word in ("חלון", "טוב", "ערב")]
+    assert [text.text for text in root.iter("text")] == [marked[0], f"{RIGHT}(2){END}", *marked[1:]]
     shades = {path.get("fill-opacity"): path.get("d") for path in root.iter("path") if path.get("fill-opacity")}
     first, second = (float(shades[shade][1:].split()[0]) for shade in ("1", "0.7"))
     assert first == second + CELL

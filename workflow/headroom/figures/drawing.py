@@ -5,6 +5,7 @@ other on a phone, so that text keeps its size everywhere.
 """
 
 import io
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -82,7 +83,9 @@ def panel(name: str, *, x_label: str, y_label: str, width: float = WIDTH, height
         drawn.axes.set_xlabel(x_label)
         drawn.axes.set_ylabel(y_label)
         stream = io.StringIO()
-        figure.savefig(stream, format="svg")
+        with warnings.catch_warnings():  # letters are drawn by the browser, with its fonts
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            figure.savefig(stream, format="svg")
         drawn.markup = Markup(svg.theme_svg(svg.clean(visible(stream.getvalue()), name)))
 
 

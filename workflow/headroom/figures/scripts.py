@@ -18,15 +18,17 @@ def are_from_right(words: Sequence[str]) -> bool:
     return 2 * sum(map(is_from_right, lettered)) > len(lettered)
 
 
-def isolate(word: str) -> Markup:
+def isolate(word: str, *, among_right: bool = False) -> Markup:
     """Return a word with marks that keep its direction from reordering what is beside it (Unicode's UAX 9).
 
-    Words without letters that are written from right to left are unchanged. The marks are character references: of
-    characters as such, a page shows placeholders.
+    Words without letters that are written from right to left are unchanged, or `among_right`, between such words, of
+    their direction, in which brackets are mirrored. The marks are character references: of characters as such, a page
+    shows placeholders.
     """
-    if any(unicodedata.bidirectional(char) in ("R", "AL") for char in word):
+    kinds = set(map(unicodedata.bidirectional, word))
+    if kinds & {"R", "AL"}:
         return Markup("&#x2068;{}&#x2069;").format(word)
-    return escape(word)
+    return Markup("&#x2067;{}&#x2069;").format(word) if among_right and "L" not in kinds else escape(word)
 
 
 def count_columns(word: str) -> float:

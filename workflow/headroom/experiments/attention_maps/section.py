@@ -91,8 +91,8 @@ def _short(word: str) -> str:
     return word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
 
 
-def _shown(word: str) -> Markup:
-    return isolate(_short(word))
+def _shown(words: Sequence[str]) -> list[Markup]:
+    return [isolate(_short(word), among_right=are_from_right(words)) for word in words]
 
 
 def _words(queries: Sequence[str], keys: Sequence[str], left: float, top: float) -> Markup:
@@ -100,6 +100,6 @@ def _words(queries: Sequence[str], keys: Sequence[str], left: float, top: float)
     row = Markup('<text x="{:g}" y="{:g}" text-anchor="end">{}</text>')
     column = Markup('<text transform="translate({:g} {:g}) rotate(-90)">{}</text>')
     middle = CELL / 2 + 4
-    made = [row.format(left - 5, top + CELL * place + middle, word) for place, word in enumerate(map(_shown, queries))]
-    made += [column.format(left + CELL * place + middle, top - 5, word) for place, word in enumerate(map(_shown, keys))]
+    made = [row.format(left - 5, top + CELL * place + middle, word) for place, word in enumerate(_shown(queries))]
+    made += [column.format(left + CELL * place + middle, top - 5, word) for place, word in enumerate(_shown(keys))]
     return Markup("").join(made)

@@ -76,6 +76,27 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
+  // Letters that no font here has are all drawn as the same box, that of a code point without a letter: they are named.
+  const main = document.querySelector("main");
+  const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
+  const paint = canvas.getContext("2d", { willReadFrequently: true });
+  const picture = (letter) => {
+    paint.clearRect(0, 0, 40, 40);
+    paint.font = `20px ${getComputedStyle(document.body).fontFamily}`;
+    paint.fillText(letter, 5, 28);
+    return paint.getImageData(0, 0, 40, 40).data.join();
+  };
+  const box = picture("\u{10ffff}");
+  const letters = [...new Set(main.textContent)].filter((letter) => /[^\0-\u02ff\s\p{M}\p{Cf}]/u.test(letter));
+  const lacking = letters.filter((letter) => picture(letter) === box);
+  if (lacking.length && box !== picture(" ")) {
+    const codes = lacking.slice(0, 8).map((letter) => `U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+    const more = lacking.length > 8 ? ` and ${lacking.length - 8} more` : "";
+    main.prepend(Object.assign(document.createElement("p"), {
+      className: "missing", textContent: `No font of this machine has ${codes.join(", ")}${more}: a box stands for each.`,
+    }));
+  }
+
   // The contents mark the section being read.
   const links = new Map(all("nav a").map((link) => [link.getAttribute("href").slice(1), link]));
   if ("IntersectionObserver" in window) {
