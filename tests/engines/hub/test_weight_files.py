@@ -5,15 +5,19 @@ import shutil
 
 import pytest
 import torch
+import transformers
 from decoders import write_decoder
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder
 from headroom.engines.hub.load import load
+from headroom.engines.hub.weight_files import list_mistakes
+from headroom.engines.hub.weights import compare_with_files
 from safetensors.torch import load_file, save_file
 from toy_encoder import write_encoder
 from translators import write_translator
 
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+PICKLE = "pytorch_model.bin"
 WRITERS = {
     "decoder": write_decoder,
     "translator": lambda place: write_translator(place, "marian"),
@@ -137,3 +141,73 @@ def test_of_a_whole_file_beside_an_index_the_whole_one_is_read_and_that_is_said(
     assert f"{WHOLE}: read instead of the split weights that {INDEX} lists" in caplog.text
     (place / list(split(place, keep=True))[1]).unlink()
     assert same(read(name, place), expected)
+
+
+def pickle(place, made):
+    """Write weights as a pickle, after a function of the tensors by their names."""
+    torch.save(made(load_file(place / WHOLE)), place / PICKLE)
+    (place / WHOLE).unlink()
+
+
+@pytest.mark.parametrize("key", ["state_dict", "model"])
+def test_the_model_of_a_checkpoint_of_a_training_is_read(mine, key):
+    name, place, expected = mine
+    pickle(place, lambda state: {"epoch": 3, key: state, "optimizer": {"lr": 0.1}})
+    assert same(read(name, place), expected)
+
+
+@pytest.mark.parametrize("made", [lambda state: {**state, "epoch": 3}, lambda state: [*state.values()]])
+def test_a_pickle_of_more_than_tensors_is_refused(mine, made):
+    name, place, _ = mine
+    pickle(place, made)
+    with pytest.raises(HeadroomError, match=rf"{PICKLE}: has more than tensors by their names; save the state_dict"):
+        read(name, place)
+
+
+def test_pickled_parts_without_an_index_are_refused(mine):
+    _, place, _ = mine
+    (place / WHOLE).rename(place / "pytorch_model-00001-of-00002.bin")
+    (found,) = list_mistakes(place)
+    assert f"pytorch_model-00001-of-00002.bin without {PICKLE}.index.json; copy the whole" in found
+
+
+@pytest.mark.parametrize("file", [WHOLE, PICKLE])
+def test_a_pointer_of_git_in_place_of_weights_is_named_before_any_job(mine, file):
+    _, place, _ = mine
+    (place / WHOLE).unlink()
+    (place / file).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    (found,) = list_mistakes(place)
+    assert f"{file}: a pointer of Git LFS, not the weights; run git lfs pull" in found
+
+
+def test_an_adapter_without_its_model_is_named_before_any_job(mine):
+    _, place, _ = mine
+    (place / WHOLE).rename(place / "adapter_model.safetensors")
+    (place / "adapter_config.json").write_text("{}")
+    (found,) = list_mistakes(place)
+    assert "adapter_config.json: an adapter without its model; merge it" in found
+
+
+def test_what_another_program_puts_before_all_names_is_named(mine):
+    name, place, _ = mine
+    if name == "encoder":
+        return
+    rename(place, lambda own: f"net.{own}")
+    with pytest.raises(
+        HeadroomError, match=r"which is called net\.\S+ there; save it again without 'net\.' before all"
+    ):
+        read(name, place)
+
+
+def test_joined_experts_are_compared_with_the_tensors_that_they_are_made_of(tmp_path):
+    place = tmp_path / "mine"
+    experts = {"num_local_experts": 2, "num_key_value_heads": 2}
+    write_decoder(place, transformers.MixtralForCausalLM, transformers.MixtralConfig, **experts)
+    state = load_file(place / WHOLE)
+    assert not any("gate_up" in name for name in state)
+    model = load(place, "cpu").model
+    compare_with_files(model, state, place)
+    with torch.no_grad():
+        model.model.layers[1].mlp.experts.gate_up_proj[1, -1, -1] += 1
+    with pytest.raises(HeadroomError, match=r"layers\.1\.mlp\.experts\.gate_up_proj are in no file"):
+        compare_with_files(model, state, place)

@@ -1,8 +1,9 @@
 """The tensors in a model's files, by the names that they have in the model itself, and checks of their values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
+from typing import Any
 from zipfile import is_zipfile
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
@@ -15,6 +16,9 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.sites import WEIGHTS
 from headroom.engines.wrapped import unwrap_names
+
+_NESTED = ("state_dict", "model_state_dict", "model")
+"""Where checkpoints of trainings have the tensors of the model."""
 
 
 def read_tensors(files: Sequence[Path]) -> dict[str, Tensor]:
@@ -48,5 +52,9 @@ def check_values(name: str, tensor: Tensor, place: Path | str) -> None:
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a pickle; those before torch 1.6 are no archives, and cannot be mapped into memory."""
-    read: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=is_zipfile(path), map_location="cpu")
-    return read
+    read: Any = torch.load(path, weights_only=True, mmap=is_zipfile(path), map_location="cpu")
+    if isinstance(read, Mapping):
+        nested = next((read[name] for name in _NESTED if isinstance(read.get(name), Mapping)), read)
+        if all(isinstance(tensor, Tensor) for tensor in nested.values()):
+            return dict(nested)
+    raise HeadroomError(f"{path}: has more than tensors by their names; save the state_dict of the model alone")

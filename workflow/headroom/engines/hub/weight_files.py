@@ -17,6 +17,9 @@ FORMS = ("model.safetensors", "pytorch_model.bin")
 
 _INDEX = ".index.json"
 
+_POINTER = b"version https://git-lfs"
+"""The beginning of what Git LFS leaves in place of a large file."""
+
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
 """Patterns of files with a tokenizer; a model has one."""
 
@@ -77,7 +80,7 @@ REFUSED = {
 """By type of a model, why its heads are not those of layers."""
 
 MASKED = {
-    **dict.fromkeys(("olmo2", "olmo3"), "its keys and queries are normalised over all heads"),
+    **dict.fromkeys(("olmo2", "olmo3", "olmoe"), "its keys and queries are normalised over all heads"),
     **dict.fromkeys(("bloom", "mpnet"), "its position bias is computed for all heads at once"),
 }
 """By type of a model, why its heads can be masked but not removed."""
@@ -136,8 +139,13 @@ def check_weights(directory: Path, gguf: str | None = None) -> list[Path]:
             return [whole]
         if index.is_file():
             return _check_parts(index)
-    if parts := sorted(directory.glob("model-*-of-*.safetensors")):
-        raise HeadroomError(f"{directory}: {parts[0].name} without {FORMS[0]}{_INDEX}; copy the whole model again")
+    for stem, kind in (name.split(".") for name in FORMS):
+        if parts := sorted(directory.glob(f"{stem}-*-of-*.{kind}")):
+            raise HeadroomError(
+                f"{directory}: {parts[0].name} without {stem}.{kind}{_INDEX}; copy the whole model again"
+            )
+    if (adapter := directory / "adapter_config.json").is_file():
+        raise HeadroomError(f"{adapter}: an adapter without its model; merge it into the model and save that")
     return []
 
 
@@ -164,6 +172,12 @@ def _check_parts(index: Path) -> list[Path]:
 
 def _names_in(paths: Sequence[Path]) -> set[str]:
     """Return the names of the tensors in safetensors files; none of pickles. Raise HeadroomError for damaged files."""
+    for path in paths:
+        with open(path, "rb") as stream:
+            if stream.read(len(_POINTER)) == _POINTER:
+                raise HeadroomError(
+                    f"{path}: a pointer of Git LFS, not the weights; run git lfs pull where it was cloned"
+                )
     return {name for path in paths if path.suffix == ".safetensors" for name in _read_header(path)}
 
 

@@ -1,7 +1,7 @@
 """Models of transformers, built from a configuration or loaded, and their weights, verified tensor by tensor."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +104,7 @@ def load_whole(
         raise HeadroomError(f"{directory}: {wrong[0][0]} has another shape than in {CONFIGURATION}; copy it again")
     if missing := sorted(report["missing_keys"]):
         raise HeadroomError(
-            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}"
-            f"{_name_like(missing[0], read)}; copy the model again, or give one that was trained for this task"
+            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {_find_remedy(missing, read)}"
         )
     known = {_any_layer(name) for name, _ in model.named_parameters()}
     if extra := sorted(name for name in report["unexpected_keys"] if _any_layer(name) in known):
@@ -125,10 +124,13 @@ def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None
         )
 
 
-def _name_like(name: str, read: Mapping[str, Tensor]) -> str:
-    """Return how a tensor is called in a file of another program, which puts something before all names; "" if not."""
-    like = next((other for other in read if other.endswith(f".{name}")), "")
-    return f", which is called {like} there" if like else ""
+def _find_remedy(missing: Sequence[str], read: Mapping[str, Tensor]) -> str:
+    """Return a missing tensor, how it is called if a program put something before all names, and what to do."""
+    for name in missing[:20]:  # some may be tied to others
+        if like := next((other for other in read if other.endswith(f".{name}")), ""):
+            before = like.removesuffix(name)
+            return f"{name}, which is called {like} there; save it again without '{before}' before all names"
+    return f"{missing[0]}; copy the model again, or give one that was trained for this task"
 
 
 def _any_layer(name: str) -> str:
@@ -165,10 +167,39 @@ def compare_with_files(model: PreTrainedModel, read: Mapping[str, Tensor], place
             )
         found.add(id(parameter))
     computed = [*(model._keys_to_ignore_on_save or ()), *(model._keys_to_ignore_on_load_missing or ())]
+    by_beginning = _index_by_beginning(read.values(), model.dtype) if others else {}
     for name, parameter in others:
         made = id(parameter) in found or any(re.search(pattern, name) for pattern in computed)
-        if not made and not any(_is_same(tensor, parameter) for tensor in read.values()):
+        if not made and not _is_made_of(by_beginning, parameter):
             raise HeadroomError(f"{place}: the values of {name} are in no file; give the model's own files")
+
+
+Beginnings = dict[tuple[Any, ...], list[Tensor]]
+"""Tensors by their shape and first values."""
+
+
+def _begin(tensor: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
+    return (*tensor.shape, *tensor.flatten()[:4].to(dtype).tolist())
+
+
+def _index_by_beginning(tensors: Iterable[Tensor], dtype: torch.dtype) -> Beginnings:
+    found: Beginnings = {}
+    for tensor in tensors:
+        found.setdefault(_begin(tensor, dtype), []).append(tensor)
+    return found
+
+
+def _is_made_of(tensors: Beginnings, parameter: Tensor) -> bool:
+    """Return whether a parameter is one of some tensors, or made of several, as transformers joins those of experts.
+
+    Experts are the first dimension; of each, one tensor is the whole matrix, or two are the halves of its rows.
+    """
+    if any(_is_same(tensor, parameter) for tensor in tensors.get(_begin(parameter, parameter.dtype), ())):
+        return True
+    return parameter.dim() == 3 and (
+        all(_is_made_of(tensors, part) for part in parameter)
+        or all(_is_made_of(tensors, half) for own in parameter for half in own.chunk(2))
+    )
 
 
 def _is_same(tensor: Tensor, parameter: Tensor) -> bool:
