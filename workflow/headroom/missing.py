@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
-from headroom.engines.hub.weight_files import find_package, list_mistakes
+from headroom.engines.hub.weight_files import are_unnamed, find_package, list_mistakes, read_labels
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
@@ -123,7 +123,18 @@ def _list_unreadable(study: Study) -> Iterator[tuple[str, str]]:
         for key, model in _list_models(task.released):
             if model.path:
                 found += [("released", (key, one)) for one in _list_lacking(Path(model.path), _lacking_in(model))]
+                found += [("corpus", ("labels", one)) for one in _wrong_labels(Path(model.path), task.corpus)]
         yield from ((f"{study.place(name)}.{section}.{key}", message) for section, (key, message) in found)
+
+
+def _wrong_labels(directory: Path, corpus: object) -> list[str]:
+    """Return a message if a directory's classifier has other labels than the configuration gives for a corpus."""
+    known, labels = read_labels(directory), getattr(corpus, "labels", None)
+    try:
+        _ = known and labels and are_unnamed(known, labels)
+    except HeadroomError as error:
+        return [str(error)]
+    return []
 
 
 def _list_lacking(directory: Path, lacking: Callable[[Path], list[str]]) -> list[str]:

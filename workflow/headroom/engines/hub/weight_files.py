@@ -3,12 +3,13 @@
 import importlib.util
 import json
 import logging
+import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, shorten
 
 _log = logging.getLogger(__name__)
 
@@ -16,6 +17,9 @@ FORMS = ("model.safetensors", "pytorch_model.bin")
 """Names of files with whole weights, those that are preferred first; split weights have an index of this name."""
 
 _INDEX = ".index.json"
+
+_UNNAMED = re.compile(r"LABEL_[0-9]+")
+"""transformers' default names of labels."""
 
 _POINTER = b"version https://git-lfs"
 """The beginning of what Git LFS leaves in place of a large file."""
@@ -105,6 +109,30 @@ def check_type(directory: Path, *, removable: bool) -> None:
             f"{path}: {name}: its heads can only be masked, {MASKED[name]};\n"
             "set released.removable: false, which leaves out removal and timing, or train another encoder"
         )
+
+
+def read_labels(directory: Path) -> list[str]:
+    """Return the names of a classifier's labels by its configuration; none if they are not there, or it is damaged."""
+    try:
+        named = json.loads((directory / "config.json").read_bytes())["id2label"]
+        return [str(named[number]) for number in sorted(named, key=int)]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def are_unnamed(known: Sequence[str], labels: Sequence[str]) -> bool:
+    """Return whether a classifier's labels have no names, and are as many as those of a corpus.
+
+    Raises:
+        HeadroomError: If they have other names than those of the corpus, or are of another number.
+    """
+    unnamed = len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known))
+    if not unnamed and set(known) != set(labels):
+        raise HeadroomError(
+            f"the classifier has the labels {shorten(', '.join(known))}, the corpus {shorten(', '.join(labels))}; "
+            "use the classifier's names in corpus.labels and the files"
+        )
+    return unnamed
 
 
 def find_weights(directory: Path, gguf: str | None = None) -> list[Path]:

@@ -1,6 +1,5 @@
 """Fine-tuned classifiers, imported as a run of one epoch."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,10 +14,8 @@ from headroom.data.labelled import LabelledText, read_labelled, read_labelled_re
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.released import import_model
 from headroom.engines.hub.sites import with_labels
+from headroom.engines.hub.weight_files import are_unnamed
 from headroom.settings.models import HubModelSettings
-
-_UNNAMED = re.compile(r"LABEL_[0-9]+")
-"""transformers' default names of labels."""
 
 _ASKED, _EXAMPLES, _AT_ONCE = "choose", 300, 32
 """The set on which labels are checked, how many of its examples, and the size of batches."""
@@ -74,14 +71,11 @@ def name_labels(classifier: ClassificationModel, labels: Sequence[str]) -> bool:
     Raises:
         HeadroomError: If the classifier has other labels than the corpus.
     """
-    known = classifier.labels
-    unnamed = len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known))
+    try:
+        unnamed = are_unnamed(classifier.labels, labels)
+    except HeadroomError as error:
+        raise HeadroomError(f"released: {error}") from None
     if unnamed:
         classifier.labels = list(labels)
         with_labels(classifier.model.config, labels)
-    elif set(known) != set(labels):
-        raise HeadroomError(
-            f"released: the classifier has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
-            "use the classifier's names in corpus.labels and the files"
-        )
     return unnamed
