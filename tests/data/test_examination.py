@@ -45,6 +45,19 @@ def test_examples_of_another_set_and_of_the_same_are_counted_in_every_kind_of_te
     assert said in caplog.text
 
 
+def test_examples_with_two_labels_are_counted(tmp_path, caplog):
+    lines = [*LINES[:20], *(line.upper() for line in LINES[:3]), LINES[1]]
+    labels = ["0"] * 20 + ["1", "1", "0", "0"]
+    rows = [f"{line}\t{label}" for line, label in zip(lines, labels, strict=True)]
+    (tmp_path / "test.tsv").write_text("\n".join(["sentence\tlabel", *rows]))
+    valid = write("labelled", tmp_path / "valid.tsv", LINES[500:540])
+    corpus = {"source": "files", "valid": valid, "test": str(tmp_path / "test.tsv"), "labels": ["0", "1"]}
+    flags = ["--kind", "labelled", "--output", str(tmp_path / "corpus"), "--settings", json.dumps({"corpus": corpus})]
+    acquire.main(flags)
+    assert json.loads((tmp_path / "corpus/corpus.json").read_text())["disagreeing"] == {"test": 5}
+    assert "5 of 24 examples of test are in it with another label too" in caplog.text
+
+
 def test_every_pair_of_sets_is_compared():
     inputs = {"train": ["a"], "choose": ["b", "A."], "check": ["B", "c"], "test": ["c", "d"], "sea": ["D!"]}
     pairs = {(row["set"], row["also_in"]): (row["exact"], row["normalised"]) for row in count_repeated(inputs)}
@@ -88,6 +101,24 @@ def test_normalising_keeps_what_matters(one, other, same):
 def test_blank_is_what_nobody_sees(text):
     assert is_blank(text)
     assert not is_blank(f"{text}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["K\u00e4se \u00fcber \u00d6l", "caf\u00e9 \u00c0 la", "it\u2019s \u201cfine\u201d\u2026", "\u00df"],
+    ids=ascii,
+)
+def test_text_of_another_encoding_is_found(text):
+    for encoding in ("latin-1", "cp1252"):
+        wrong = text.encode().decode(encoding, "replace")
+        assert [1] in find_odd([text, wrong]).values()
+
+
+@pytest.mark.parametrize(
+    "text", ["IRM\u00c3\u2019", "\u00abIRM\u00c3\u00bb", "N\u00c3O \u00c2 \u00e2ge", "100 \u20ac \u2122"], ids=ascii
+)
+def test_text_with_rare_letters_is_not(text):
+    assert find_odd([text]) == {}
 
 
 def test_odd_characters_are_found_by_line():

@@ -19,6 +19,9 @@ ODD = {
     "a byte order mark (U+FEFF), as in files that were joined": re.compile("\ufeff"),
     "a quotation mark after a backslash, as some programs write it in quotes": re.compile(r'\\"'),
     "U+FFFD, which stands for a character that was lost in a conversion": re.compile("\ufffd"),
+    "letters of UTF-8 that were read as another encoding, e.g. \u00c3\u00a4 for \u00e4": re.compile(
+        "\u00c3[\x80-\x9f\u00a1-\u00aa\u00ac-\u00b6\u00b8-\u00ba\u00bc-\u00bf\u0178\u20ac]|\u00e2[\x80\u20ac][\x80-\u00bf\u2122\u0153\u02dc]"
+    ),
 }
 """Characters that are kept but hint at damage, by what they are."""
 
@@ -88,6 +91,15 @@ def count_odd(sets: Mapping[str, tuple[Sequence[str], ...]]) -> dict[str, dict[s
         for what, places in find_odd("\n".join(example) for example in zip(*parts, strict=True)).items():
             found.setdefault(what, {})[name] = len(places)
     return found
+
+
+def count_disagreeing(inputs: Sequence[Hashable], labels: Sequence[str]) -> int:
+    """Return the number of examples whose input another one has with another label, after `normalise_text`."""
+    plain = [_normalise(one) for one in inputs]
+    known: dict[Hashable, set[str]] = {}
+    for one, label in zip(plain, labels, strict=True):
+        known.setdefault(one, set()).add(label)
+    return sum(len(known[one]) > 1 for one in plain)
 
 
 def count_left_out(kept: Mapping[str, Sized], given: Mapping[str, Sized], why: str) -> dict[str, dict[str, int]]:

@@ -19,7 +19,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
-from headroom.data.examination import describe_blank, is_blank
+from headroom.data.examination import count_disagreeing, describe_blank, is_blank
 from headroom.data.rows import split_header, split_rows, unquote_rows
 from headroom.settings.labelled import match_label
 
@@ -227,7 +227,12 @@ def write_labelled_corpus(
             check_defined(metrics, occurring, labels, f"set {name}")
         if absent := [label for label in labels if occurring and not occurring[label]]:
             _log.warning("%s: none of %d examples has the label %s", name, occurring.total(), " or ".join(absent))
+    disagreeing = {name: count_disagreeing(text.inputs, text.labels) for name, text in sets.items()}
+    for name, count in disagreeing.items():
+        if count:
+            _log.warning("%d of %d examples of %s are in it with another label too", count, len(sets[name]), name)
     counts = {
+        "disagreeing": {name: count for name, count in disagreeing.items() if count},
         "label_sizes": {name: {label: sizes[name][label] for label in labels} for name in sizes},
         "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
     }

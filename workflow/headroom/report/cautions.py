@@ -89,6 +89,11 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
         amount, wide = _of(row["normalised"], sizes, row["set"]), row["widening"]
         narrow = f"; its intervals are too narrow, by a factor of up to {number(wide)}" if wide >= NARROW else ""
         yield Caution("repeated examples", f"{amount} repeat another one of the set{narrow}.")
+    for name, amount in record.get("disagreeing", {}).items():
+        yield Caution(
+            "labels that disagree",
+            f"{_of(amount, sizes, name)} are in the set with another label too: no model is right about all of them.",
+        )
     for name, found in record.get("label_sizes", {}).items():
         present, absent = ([label for label, amount in found.items() if bool(amount) is here] for here in (True, False))
         if len(present) == 1:
