@@ -20,10 +20,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.engines.gates import Gates
 from headroom.engines.hub.families import find_family
-from headroom.engines.hub.sites import attention_maps, find_sites, first_line
+from headroom.engines.hub.sites import attention_maps, first_line
+from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.weights import rebuild
 from headroom.engines.removal import remove_heads
-from headroom.engines.sites import site_names
+from headroom.engines.sites import AttentionSite, site_names
 
 _SHARE = 0.01
 """Tolerance between sliced and masked logits, as a share of the effect of masking; a wrong slice differs by about 1."""
@@ -93,7 +94,7 @@ def check_maps(model: PreTrainedModel, trial: Trial) -> None:
         HeadroomError: If it does not.
     """
     seen: dict[Site, float] = {}
-    sites = find_sites(model)
+    sites = _sites_with_heads(model)
 
     def see(site: Site, weights: Tensor) -> None:
         seen[site] = float((weights.double().sum(-1) - 1).abs().median())  # rows of padding may be anything
@@ -108,14 +109,19 @@ def check_maps(model: PreTrainedModel, trial: Trial) -> None:
         )
 
 
+def _sites_with_heads(model: PreTrainedModel) -> list[AttentionSite]:
+    """Return the sites of a model, whole or sliced, that have heads."""
+    return [live for live in list_sites(model) if live.kept]
+
+
 def _removals(model: PreTrainedModel) -> Iterator[frozenset[Head]]:
     """Yield sets of heads: every second, the first layers, a whole group, and all."""
-    sites = find_sites(model)
-    heads = [head for site in site_names(sites) for head in site.head_names()]
+    sites = _sites_with_heads(model)
+    heads = [head for live in sites for head in live.kept_heads()]
     yield frozenset(head for head in heads if head.head % 2)
     yield frozenset(head for head in heads if head.layer == 1)
     if sites[-1].groups is not None:
-        yield frozenset(sites[-1].kept_heads()[: sites[-1].groups.count(0)])
+        yield frozenset(sites[-1].kept_heads()[: sites[-1].groups.count(sites[-1].groups[0])])
     yield frozenset(heads)
 
 
@@ -130,7 +136,7 @@ def _compare_sliced(
     """Return how a sliced model differs from the masked one, also when it is loaded again; "" if it does not."""
     sliced = _twin(model)
     try:
-        sites = find_sites(sliced)
+        sites = list_sites(sliced)
         remove_heads(sites, removed)
         outcomes = {"sliced": _run(sliced, trial)}
         if reload:
@@ -153,7 +159,7 @@ def _compare_sliced(
 def _run_masked(model: PreTrainedModel, trial: Trial, removed: frozenset[Head]) -> tuple[list[Tensor], dict[Site, int]]:
     """Return the outcome of the masked model, and the number of calls of each site in one pass."""
     twin = _twin(model)
-    sites = find_sites(twin)
+    sites = _sites_with_heads(twin)
     gates = Gates(sites=sites, batch_first=True)
     reached: Counter[Site] = Counter()
     with gates.masked(removed):
