@@ -67,7 +67,7 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
     """
     name = type(model).__name__
     plain, _ = _run_masked(model, trial, frozenset())
-    expected = {live.site: live.uses for live in find_sites(model)}
+    expected = {live.site: live.uses for live in _sites_with_heads(model)}
     if not plain[0].isfinite().all():
         raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
     reason = find_family(model.config).kept_whole
