@@ -16,6 +16,7 @@ import pytest
 from commands import wait_until
 from headroom import fork_server
 from headroom.fork_server import ADDRESS, start_server
+from whole_project import hear_interrupts
 
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 PACKAGE = Path(fork_server.__file__).parents[1]
@@ -36,9 +37,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
 def start(*arguments: str, **more: Any) -> "subprocess.Popen[str]":
     """Start a job of the workflow, in a process group of its own."""
     command = [sys.executable, "-m", "headroom", "--libraries", "plain", *arguments]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
-    )
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **{"preexec_fn": hear_interrupts, "start_new_session": True, **streams, **more})
 
 
 def finish(arguments: Sequence[str], **more: Any) -> tuple[int, str, str]:
