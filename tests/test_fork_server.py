@@ -16,7 +16,6 @@ import pytest
 from commands import wait_until
 from headroom import fork_server
 from headroom.fork_server import ADDRESS, start_server
-from whole_project import hear_interrupts
 
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 PACKAGE = Path(fork_server.__file__).parents[1]
@@ -34,11 +33,17 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
     started.wait()
 
 
+def hear_signals() -> None:
+    """Let signals end a job that the tests themselves may have been told to ignore, e.g. by `nohup`."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(*arguments: str, **more: Any) -> "subprocess.Popen[str]":
     """Start a job of the workflow, in a process group of its own."""
     command = [sys.executable, "-m", "headroom", "--libraries", "plain", *arguments]
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, **{"preexec_fn": hear_interrupts, "start_new_session": True, **streams, **more})
+    return subprocess.Popen(command, **{"preexec_fn": hear_signals, "start_new_session": True, **streams, **more})
 
 
 def finish(arguments: Sequence[str], **more: Any) -> tuple[int, str, str]:
