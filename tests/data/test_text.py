@@ -208,6 +208,7 @@ class TestWriting:
             ("sentences_per_example", 2),
             ("origin", {"source": "files", "licences": ["free"]}),
             ("sizes", dict.fromkeys(sets, 3)),
+            ("disagreeing", {}),
             ("label_sizes", {name: {"no": 1, "yes": 2} for name in sets}),
             ("words", dict.fromkeys(sets, 9)),  # a b | c d (the break is white space) | "e | A | B | C C
             ("left_out", {}),

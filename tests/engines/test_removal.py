@@ -147,7 +147,8 @@ def same_before_and_after_a_file(case, path, profile, form):
     sliced.save(path)
     reloaded = case.reload(path)
     batch = case.batch(masked)
-    assert torch.equal(logits(sliced, batch), logits(reloaded, batch))
+    # not the same bits on every processor: rounding depends on how the weights lie in memory
+    torch.testing.assert_close(logits(sliced, batch), logits(reloaded, batch), rtol=1e-5, atol=1e-5)
     for model in (sliced, reloaded):
         kept = {head for live in model.live_sites for head in live.kept_heads()}
         assert kept == set(all_heads(masked.sites)) - removed

@@ -131,8 +131,8 @@ TABLES = {
 }
 
 ROUNDING = 6e-5
-"""Of differences of losses of 200 nats, the mean of two examples, which float32 keeps within 1.5e-5: in float32 such a
-score is up to 3e-5 from its value in float64, in which those of the engines differ by 1e-13."""
+"""Of differences of losses of 200 nats, the mean of two or four examples, which float32 keeps within 1.5e-5: in float32
+such a score is up to 3e-5 from its value in float64, in which those of the engines differ by 1e-13."""
 
 
 def test_two_engines_write_the_same_tables(toy, lively_checkpoint, directory, tmp_path):
@@ -151,7 +151,7 @@ def test_two_engines_write_the_same_tables(toy, lively_checkpoint, directory, tm
             stage.main(["--engine", engine, *where, *given, *own.get(name, []), "--output", str(output)])
             found.append(pandas.read_csv(output))
         pandas.testing.assert_frame_equal(*found, rtol=1e-3, atol=1e-5)
-        rounded = found[0].eval("criterion == 'loss-ablation' and half != 'all'") if name == "criteria" else False
+        rounded = found[0].eval("criterion == 'loss-ablation'") if name == "criteria" else False
         allowed = numpy.where(rounded, ROUNDING, 1e-5)
         for column in {"value", "full", "delta"} & {*found[0].columns}:
             first, second = (table[column] for table in found)

@@ -184,10 +184,10 @@ def sum_nats(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         logits: Of all pieces at each position, (B, T, V).
-        target: The right pieces, (B, T); negative where none is predicted.
+        target: The right pieces, (B, T); -100 where none is predicted.
     """
-    counted = target.ge(0)
-    chosen = logits.gather(-1, target.clamp(min=0)[..., None])[..., 0]  # (B, T)
-    # along the pieces, which lie side by side: four times as fast as torch's cross entropy of (B, V, T)
-    nats = torch.cat([own.logsumexp(-1) for own in logits.split(_ROWS)]) - chosen
-    return nats.where(counted, 0).sum(1), counted.sum(1)
+    nats = [  # along the pieces, which lie side by side: twice as fast as for logits of (B, V, T)
+        nn.functional.cross_entropy(own.flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
+        for own, wanted in zip(logits.split(_ROWS), target.split(_ROWS))
+    ]
+    return torch.cat(nats).sum(1), target.ge(0).sum(1)
