@@ -14,7 +14,6 @@ from claims.claim_tables import (
     shown,
     sites,
     study,
-    verdict_of,
 )
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
@@ -22,7 +21,7 @@ from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDEC
 from headroom.core.errors import HeadroomError
 from headroom.experiments.settling.claims import new_heads
 from headroom.study.arms import ArmDescription
-from headroom.study.tables import Ground, StudyTables, TaskDescription
+from headroom.study.tables import Ground, StudyTables, TaskDescription, open_tables
 
 
 def test_claims_without_tables_were_not_run() -> None:
@@ -205,10 +204,10 @@ def test_m7_is_judged_by_the_main_order_where_that_of_the_paper_was_not_run(tmp_
 
 
 def test_resamples_that_are_missing_are_named(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning=curve(LATE))
+    study(tmp_path, pruning=curve(LATE))
     (tmp_path / "pruning" / "all.npz").unlink()
     with pytest.raises(HeadroomError, match=r"all\.npz: cannot read the resamples"):
-        verdict_of("M7", tables)
+        open_tables([*tmp_path.glob("pruning/*.csv")])
 
 
 EVEN = [100.0 - 10 * step for step in range(11)]
