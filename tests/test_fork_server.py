@@ -34,7 +34,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
 
 
 def hear_signals() -> None:
-    """Let signals end a job that the tests themselves may have been told to ignore, e.g. by `nohup`."""
+    """Let signals end a job that the tests themselves may ignore, e.g. by `nohup`."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -114,7 +114,7 @@ def test_a_suspended_job_suspends_its_process(waiting: "tuple[subprocess.Popen[s
     wait_until(lambda: process.status() == psutil.STATUS_STOPPED, "a stopped process")
     wait_until(lambda: psutil.Process(job.pid).status() == psutil.STATUS_STOPPED, "a stopped job")
     job.send_signal(signal.SIGCONT)
-    wait_until(lambda: process.status() != psutil.STATUS_STOPPED, "a process that goes on")
+    wait_until(lambda: process.status() != psutil.STATUS_STOPPED, "a running process")
 
 
 def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path) -> None:
@@ -146,6 +146,15 @@ def test_without_its_server_a_job_runs_itself(server: psutil.Process, tmp_path: 
     server.wait()
     assert finish(["docs", "--table", "configuration.md", "--tables", "tables.md"], cwd=tmp_path)[0] == 0
     assert (tmp_path / "tables.md").stat().st_size
+
+
+def test_without_room_for_its_address_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (long := tmp_path / ("long" * 30)).mkdir()
+    monkeypatch.delenv(ADDRESS, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    assert start_server() is None
+    assert ADDRESS not in os.environ
+    assert not [*long.iterdir()]
 
 
 def test_limits_are_those_of_the_job(server: psutil.Process, tmp_path: Path) -> None:

@@ -46,13 +46,20 @@ def start_server() -> "subprocess.Popen[bytes] | None":
     """Start a server for the commands of this process and its children; it ends after these.
 
     Returns:
-        Its process; None where there is a server already, and on other systems than Linux.
+        Its process; None where there is a server already, where the path of its socket would be too long, and on other
+        systems than Linux.
     """
     if ADDRESS in os.environ or sys.platform != "linux":
         return None
-    address = os.path.join(tempfile.mkdtemp(prefix="headroom-"), "socket")  # readable by this user alone
+    place = tempfile.mkdtemp(prefix="headroom-")  # readable by this user alone
+    address = os.path.join(place, "socket")
+    try:
+        listening = listen(address)
+    except OSError:
+        os.rmdir(place)
+        return None
     lifeline, _ = os.pipe()  # the other end is closed when this process ends
-    with listen(address) as listening:
+    with listening:
         server = subprocess.Popen(
             [sys.executable, "-P", __file__, address, str(listening.fileno())],
             stdin=lifeline,
@@ -85,12 +92,13 @@ def hand_over(address: str, libraries: str) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         try:
             server.connect(address)
-        except OSError:
+            socket.send_fds(server, [b"."], [0, 1, 2])
+            server.sendall(json.dumps(describe_command(libraries)).encode() + b"\n")
+            answers = server.makefile("rb")
+            child = int(answers.readline() or 0)
+        except OSError:  # it has ended
             return
-        socket.send_fds(server, [b"."], [0, 1, 2])
-        server.sendall(json.dumps(describe_command(libraries)).encode() + b"\n")
-        answers = server.makefile("rb")
-        if not (child := int(answers.readline() or 0)):
+        if not child:
             return
 
         def forward(number: int, _frame: FrameType | None) -> None:
@@ -148,9 +156,9 @@ class Server:
 
         In a new process, return the command that it runs.
         """
-        ended, told = os.pipe()
-        os.set_blocking(told, False)
-        signal.set_wakeup_fd(told)
+        ended, waking = os.pipe()
+        os.set_blocking(waking, False)
+        signal.set_wakeup_fd(waking)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
         open_ = [ended, sys.stdin, self.listening]
         while sys.stdin in open_ or self.running:
@@ -182,6 +190,8 @@ class Server:
         _, streams, _, _ = socket.recv_fds(command, 1, 3)
         request: dict[str, Any] = json.loads(command.makefile("rb").readline())
         if request["python"] != [sys.prefix, sys.version]:
+            for stream in streams:
+                os.close(stream)
             command.sendall(b"0\n")  # another environment
             return None
         import_all(request["libraries"])

@@ -131,7 +131,8 @@ def _wrong_labels(directory: Path, corpus: object) -> list[str]:
     """Return a message if a directory's classifier has other labels than the configuration gives for a corpus."""
     known, labels = read_labels(directory), getattr(corpus, "labels", None)
     try:
-        _ = known and labels and are_unnamed(known, labels)
+        if known and labels:
+            are_unnamed(known, labels)
     except HeadroomError as error:
         return [str(error)]
     return []
