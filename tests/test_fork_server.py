@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,9 +29,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
     monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
     started = start_server()
     assert started is not None
+    place = Path(os.environ[ADDRESS]).parent
     yield psutil.Process(started.pid)
     started.kill()
     started.wait()
+    shutil.rmtree(place)
 
 
 def hear_signals() -> None:
