@@ -36,9 +36,9 @@ new: environment  ## write the study of a model that you have: make new MODEL=my
 	@set -f; if test -e "$$TEXT"; then IFS=; fi; $(RUN) headroom new "$$MODEL" --text $$TEXT $(OPTIONS)
 
 study: environment  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
-	@parts=$$($(RUN) headroom.missing "$$STUDY") && $(CREATE) $$parts
-	@$(RUN) snakemake --quiet rules host --cores $(CORES) --configfile "$$STUDY" $(if $(MIRROR),--config "mirror=$$MIRROR")
-	@echo "The report: $(CURDIR)/reports/$$($(RUN) headroom.settings.load "$$STUDY").html"
+	@found=$$($(RUN) headroom.missing "$$STUDY") && read -r name parts <<< "$$found" && $(CREATE) $$parts && \
+	$(RUN) snakemake --quiet rules host --cores $(CORES) --configfile "$$STUDY" $(if $(MIRROR),--config "mirror=$$MIRROR") && \
+	echo "The report: $(CURDIR)/reports/$$name.html"
 
 compare: environment  ## finished studies on one page: make compare STUDIES="starter multi30k" PAGE=reports/compare.html
 	@test -n "$(STUDIES)" || { echo 'make compare: no studies named; say e.g. make compare STUDIES="starter multi30k"' >&2; exit 1; }

@@ -31,13 +31,13 @@ def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> Non
 
 @pytest.fixture
 def ready(tmp_path: Path) -> Project:
-    """Return a directory with a Makefile and the files that it looks for; its python says what it is called with."""
+    """Return a directory with a Makefile and what it needs; its python says what it is called with, and a name."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     (tmp_path / "envs").mkdir()
     (tmp_path / "envs" / "create.sh").touch()
     python = tmp_path / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text('#!/bin/sh\nprintf "<%s>" "$@" >&2\necho >&2\n')
+    python.write_text('#!/bin/sh\nprintf "<%s>" "$@" >&2\necho >&2\necho mine\n')
     python.chmod(0o755)
     return Project(tmp_path)
 
@@ -50,7 +50,7 @@ def test_make_takes_any_name_of_a_file(ready: Project, name: str) -> None:
     output = ready.run("make", "study", f"STUDY={name}", "CORES=3", f"MIRROR=../{name}").output
     assert f"<headroom.missing><{name}>" in output
     assert f"<--cores><3><--configfile><{name}><--config><mirror=../{name}>" in output
-    assert f"<headroom.settings.load><{name}>" in output
+    assert f"The report: {ready.root}/reports/mine.html" in output
     assert "<--config>" not in ready.run("make", "study", f"STUDY={name}").output
     text = ready.root / name
     text.parent.mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ streams and limits of the one that asked, imports headroom itself and computes t
 its libraries itself.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -245,6 +246,19 @@ def become(request: dict[str, Any]) -> None:
     sys.argv[1:] = request["arguments"]
 
 
+def end_at_once() -> None:
+    """End this process with status 0; return, for Python to end it, if its streams cannot be written.
+
+    Python would first free all modules, which takes half a second and copies the memory that they share.
+    """
+    atexit._run_exitfuncs()
+    gc.collect()  # closes files that a cycle keeps open
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
 def main() -> None:
     """Serve at a socket, given by its path and number; in a new process, run `python -m headroom`."""
     address, number = sys.argv[1:]
@@ -253,6 +267,7 @@ def main() -> None:
         become(request)
         del os.environ[ADDRESS]
         runpy.run_module("headroom", run_name="__main__", alter_sys=True)
+        end_at_once()
     else:
         os.unlink(address)
         os.rmdir(os.path.dirname(address))

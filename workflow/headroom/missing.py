@@ -213,17 +213,17 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check a study and its files, and print the parts of .venv that it needs, for `make study`.
+    """Check a study and its files, and print its name and the parts of .venv that it needs, for `make study`.
 
     Raises:
         HeadroomError: A line for every mistake.
     """
-    parser = stage_parser("missing", "Check a study and print the parts of .venv that it needs.")
+    parser = stage_parser("missing", "Check a study, and print its name and the parts of .venv that it needs.")
     parser.add_argument("study", help="path of the configuration")
     plan = Plan(read_study(parser.parse_args(arguments).study))
     if mistakes := find_mistakes(plan):
         raise HeadroomError("\n".join(mistakes))
-    print(*parts_of(plan))
+    print(plan.study.study, *parts_of(plan))
 
 
 if __name__ == "__main__":

@@ -86,6 +86,8 @@ onstart:
     reading = any(job.rule.name.startswith(("encoder", "released")) for job in workflow.dag.needrun_jobs())
     if lacking := missing_packages(study) if reading and not own_environments else []:
         raise WorkflowError("\n".join(lacking))
+    if workflow.local_exec:  # with a rate the scheduler wakes up every second, and once more after the last job
+        workflow.scheduler.job_rate_limiter = None
     if workflow.local_exec and not own_environments:
         start_server()
 

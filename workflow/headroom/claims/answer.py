@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from headroom.claims.entries import ANSWER_FILE, Claim, all_claims, find_function
 from headroom.claims.evaluation import Decision
 from headroom.claims.verdict import Number, Reading, together
+from headroom.core.files import parse_yaml
 from headroom.core.statistics import Estimate
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TaskKind
@@ -42,7 +42,7 @@ class AnswerNumber(BaseModel):
 @cache
 def read_answer() -> dict[str, tuple[AnswerNumber, ...]]:
     """Return the entries of every task (`tasks`), and those of all tasks together (`study`)."""
-    content = yaml.safe_load(ANSWER_FILE.read_text(encoding="utf-8"))
+    content = parse_yaml(ANSWER_FILE.read_text(encoding="utf-8"))
     return {scope: tuple(map(AnswerNumber.model_validate, entries)) for scope, entries in content.items()}
 
 

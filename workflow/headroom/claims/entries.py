@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.errors import HeadroomError
+from headroom.core.files import parse_yaml
 from headroom.study.tables import RELEASED, StudyTables
 from headroom.study.task_info import TASKS, TaskKind
 
@@ -274,7 +275,7 @@ def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
 
 def _read(path: Path) -> Paper:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
         shared, usual = content.pop("numbers", {}), {key: content.pop(key) for key in ("paper",) if key in content}
         named = content["claims"].items()
         claims = [usual | entry | {"id": name, "numbers": shared | entry["numbers"]} for name, entry in named]

@@ -8,6 +8,9 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from headroom.core.errors import HeadroomError, disk_is_full, shorten
 
@@ -160,3 +163,12 @@ def link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+
+
+def parse_yaml(text: str) -> Any:
+    """Return what a text in YAML says; libyaml, where PyYAML has it, is ten times as fast.
+
+    Raises:
+        yaml.YAMLError: If it is not YAML.
+    """
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506, both are safe

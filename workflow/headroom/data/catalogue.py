@@ -8,6 +8,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from headroom.core.errors import HeadroomError
+from headroom.core.files import parse_yaml
 from headroom.settings.base import SPLITS, Settings, check_far_names
 from headroom.settings.labelled import Labels, Metrics, check_labels
 
@@ -58,7 +59,7 @@ def read_entries(path: Path | str, model: type[Found]) -> dict[str, Found]:
     """
     entries = {}
     try:
-        for name, entry in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items():
+        for name, entry in parse_yaml(Path(path).read_text(encoding="utf-8")).items():
             entries[name] = model.model_validate(entry)
     except (OSError, yaml.YAMLError, AttributeError) as error:
         raise HeadroomError(f"{path}: cannot read the catalogue, {error}; correct the file") from error

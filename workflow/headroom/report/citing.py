@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from headroom.core.errors import HeadroomError
+from headroom.core.files import parse_yaml
 from headroom.core.formatting import count, listing, percent, plural
 from headroom.core.statistics import LEVEL
 from headroom.data.catalogue import Dataset, DocumentDataset, Entry, LabelledDataset, find_entry
@@ -136,7 +135,7 @@ def bibtex(study: str, tags: Mapping[str, str], version: str = "") -> str:
 
     `tags` are what `references.yaml` calls these, each with a note on it or "".
     """
-    known = yaml.safe_load((Path(__file__).parent / "references.yaml").read_text(encoding="utf-8"))
+    known = parse_yaml((Path(__file__).parent / "references.yaml").read_text(encoding="utf-8"))
     own = {"title": f"headroom, study {study}", "note": f"Software, version {version}" if version else ""}
     entries = [_entry("misc", "-".join(["headroom", *re.findall("[a-z0-9]+", study.lower())]), own)]
     for key, entry in known.items():

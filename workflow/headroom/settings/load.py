@@ -1,13 +1,11 @@
 """Read and check the configuration of a study."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
-from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.settings.checks import mistakes
 from headroom.settings.config_errors import explain_error, one_line
@@ -86,14 +84,3 @@ class _EachKeyOnce(yaml.SafeLoader):
                 raise yaml.composer.ComposerError(problem=problem, problem_mark=key.start_mark)
             seen.add(str(key.value))
         return node
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the name of the study that a file describes."""
-    parser = stage_parser("study", "Check a study and print its name.")
-    parser.add_argument("study", help="path of the configuration")
-    print(read_study(parser.parse_args(arguments).study).study)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import grimp
-import yaml
 
+from headroom.core.files import parse_yaml
 from headroom.engines.command import ENGINES
 
 DECLARED = r"experiments(\.(?!listed)\w+(\.(table|settings|experiment))?)?"
@@ -55,19 +55,19 @@ class Sources:
         if module == "headroom.methods.criteria":
             return list(self.graph.find_children(module))
         if module == "headroom.claims.entries":
-            return self._imported_by_claims()
+            return self._imported_by_claims
         if module == "headroom.report.page":
             return [
                 name for name in self.graph.modules if re.fullmatch(r"headroom\.experiments\.\w+\.\w*section", name)
             ]
         return []
 
+    @cached_property
     def _imported_by_claims(self) -> list[str]:
-        """Return the modules of experiments with functions that the entries of claims name."""
+        """The modules of experiments with functions that the entries of claims name."""
         papers = sorted(self.place.glob("headroom/claims/papers/*.yaml"))
-        named = [
-            name.rpartition(".")[0] for path in papers for name in _find_named(yaml.safe_load(path.read_text("utf-8")))
-        ]
+        entries = [parse_yaml(path.read_text("utf-8")) for path in papers]
+        named = [name.rpartition(".")[0] for entry in entries for name in _find_named(entry)]
         modules = {f"headroom.experiments.{name if '.' in name else f'{name}.claims'}" for name in named}
         return sorted(modules & self.graph.modules)
 
