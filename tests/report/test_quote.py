@@ -84,7 +84,9 @@ PROBE = """
   named("Download figure two as SVG").click();
   named("Download figure two as PNG").click();
   named("Copy figure two as SVG").click();
-  await until(() => copies.length > 4 && Object.keys(files).length > 3);
+  one("#first").checked = true;
+  named("Download this attention map as SVG").click();
+  await until(() => copies.length > 4 && Object.keys(files).length > 4);
   seen.taller = height() - before;
   seen.copies = copies;
   seen.style = one("#figure-two").getAttribute("style");
@@ -130,6 +132,14 @@ def data_table(identifier: str, caption: str, rows: list[tuple[str, ...]], csv: 
     )
 
 
+def map_of(example: int, words: str) -> str:
+    """Return a page of attention maps."""
+    drawing = (
+        f'<svg class="map" viewBox="0 0 90 60" font-size="11.5"><text x="20" y="20">\u2068{words}\u2069</text></svg>'
+    )
+    return f'<div class="page"><p class="label">E1:1, example {example}</p><div class="scroll">{drawing}</div></div>'
+
+
 def page(state: dict[str, str]) -> str:
     """Return a page with what quote.js acts on, and a probe."""
     light, dark = palette.style_variables()
@@ -143,6 +153,11 @@ def page(state: dict[str, str]) -> str:
     )
     panels = f'<div class="panels" role="group" aria-label="Two &lt;rows&gt;">{rows}</div>'
     figure = f"{key}{panels}<figcaption>Read so.</figcaption>"
+    maps = "".join(
+        f'<input type="radio" name="maps" id="{name}" checked><label for="{name}">{example}</label>'
+        f"{map_of(example, words)}"
+        for example, (name, words) in enumerate({"first": "\u05d7\u05dc\u05d5\u05df", "second": "one"}.items(), 1)
+    )
     many = [(f"r{row}", level) for row, level in enumerate(LEVELS)]
     wide = data_table("wide", "Scores of <b>runs</b>", many, "runs.csv")
     short = data_table("short", "Odd cells", [("[2] first", HOSTILE), ("a–b “c”", "λ ≤ 2\u202f%")])
@@ -151,6 +166,7 @@ def page(state: dict[str, str]) -> str:
 <h1>Quote</h1>
 <figure id="figure-two" data-csv="lines.csv">{figure}</figure>
 <figure id="figure-lost" data-csv="lost.csv"><div class="panels">{panel(8, 50)}</div></figure>
+<div class="pager">{maps}</div>
 <figure id="figure-words"><figcaption>no panels</figcaption></figure>
 <details id="folded"><summary>Table</summary>{wide}</details><div>{short}</div>
 <pre data-copy="BibTeX" tabindex="0">@misc{{&lt;b&gt;}}</pre></main>
@@ -246,7 +262,7 @@ def test_files_are_taken_from_the_attachments(seen: dict[str, Any]) -> None:
 
 def test_every_control_has_a_name_of_its_own_and_is_large_enough(seen: dict[str, Any]) -> None:
     names = [name for name, _ in seen["buttons"] if name not in ("name", "value")]
-    assert len(names) == len(set(names)) == 4 + 4 + 3 + 2 + 1
+    assert len(names) == len(set(names)) == 4 + 4 + 3 + 3 + 2 + 1
     assert all(names)
     assert {place for _, place in seen["buttons"]} == {0}
     assert seen["small"] == 0
@@ -266,6 +282,12 @@ def test_a_figure_is_one_picture_in_light_colours_with_text(seen: dict[str, Any]
     assert rgb(palette.KIND_COLOURS["E"].dark) not in source
     assert rgb(palette.INK.light) in source
     assert not seen["style"]
+
+
+def test_of_attention_maps_the_one_that_is_shown_is_a_picture_with_its_words(seen: dict[str, Any]) -> None:
+    root = etree.fromstring(seen["files"]["attention-map.svg"].encode())
+    assert root[0].text == "E1:1, example 1"
+    assert [one.text for one in root.iter("{*}text")] == ["E1:1, example 1", "\u2068\u05d7\u05dc\u05d5\u05df\u2069"]
 
 
 def test_a_picture_has_its_own_ground_and_twice_the_size(seen: dict[str, Any]) -> None:

@@ -135,8 +135,7 @@
     for (const [name, value] of Object.entries({ ...size, y: height ? 3 : 0 })) copy.setAttribute(name, value);
     return { node: wrapped(copy), ...size };
   };
-  const composed = (figure) => {
-    const panels = figure.querySelector(".panels");
+  const composed = (figure, panels) => {
     const colours = light();
     const before = figure.getAttribute("style");
     for (const [name, value] of colours) figure.style.setProperty(name, value);
@@ -162,7 +161,7 @@
     const size = { width: Math.ceil(content.width + 2 * GAP), height: Math.ceil(content.height + 2 * GAP) };
     const picture = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}`, ...size, "font-family": family });
     content.node.setAttribute("transform", `translate(${GAP} ${GAP})`);
-    picture.append(draw("title", {}, panels.getAttribute("aria-label") || figure.id));
+    picture.append(draw("title", {}, panels.getAttribute("aria-label") || plain(panels.querySelector(".label")?.textContent) || figure.id));
     picture.append(draw("rect", { ...size, fill: paper }), content.node);
     return { ...size, source: new XMLSerializer().serializeToString(picture) };
   };
@@ -174,18 +173,23 @@
     canvas.getContext("2d").drawImage(picture, 0, 0, 2 * width, 2 * height);
     return new Promise((done, failed) => canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("empty")))));
   };
+  const pictured = (what, name, picture) => bar(`Copy or download ${what}`,
+    word("Copy"),
+    button("SVG", `Copy ${what} as SVG`, () => copied(picture().source)),
+    word("Download"),
+    button("SVG", `Download ${what} as SVG`, () => saved(picture().source, "image/svg+xml", `${name}.svg`)),
+    button("PNG", `Download ${what} as PNG`, async () => saved(await png(picture()), "image/png", `${name}.png`)));
   for (const figure of all("figure[id^='figure-']")) {
     if (!figure.querySelector(".panels svg")) continue;
     const name = figure.id.slice("figure-".length);
-    const tools = bar(`Copy or download figure ${name}`,
-      word("Copy"),
-      button("SVG", `Copy figure ${name} as SVG`, () => copied(composed(figure).source)),
-      word("Download"),
-      button("SVG", `Download figure ${name} as SVG`, () => saved(composed(figure).source, "image/svg+xml", `${name}.svg`)),
-      button("PNG", `Download figure ${name} as PNG`, async () => saved(await png(composed(figure)), "image/png", `${name}.png`)));
+    const tools = pictured(`figure ${name}`, name, () => composed(figure, figure.querySelector(".panels")));
     if (pack && figure.dataset.csv) tools.append(csvButton(figure, `figure ${name}`));
     const caption = figure.querySelector(":scope > figcaption");
     figure.insertBefore(tools, caption ? caption.nextSibling : null);
+  }
+  for (const pager of all(".pager")) { // of its maps, the one that is shown
+    const shown = () => pager.querySelector("input:checked + label + .page");
+    pager.append(pictured("this attention map", "attention-map", () => composed(pager, shown())));
   }
 
   // Copies of tables: the rows shown, in their order.
