@@ -94,6 +94,14 @@ def test_a_table_without_rows_keeps_its_columns_and_types(tmp_path: Path) -> Non
         assert [frame[name].dtype.kind in "iuf" for name in TABLE.names] == [False, False, True, True]
 
 
+def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    TABLE.write(path, [ROW, {**ROW, "value": 12.25}])
+    path.write_bytes(path.read_bytes()[:-2])  # the last number would be 12.2
+    with pytest.raises(HeadroomError, match=r"t\.csv: ends within a line, .*rerun the job"):
+        TABLE.read(path)
+
+
 def test_files_are_read_as_one_without_the_empty_ones(tmp_path: Path) -> None:
     TABLE.write(tmp_path / "1.csv", [ROW])
     TABLE.write(tmp_path / "2.csv", [])

@@ -3,6 +3,7 @@
 import csv
 import math
 import numbers
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -117,12 +118,15 @@ class Table:
         """Read a file of this table: texts stay text, an empty one is ""; numbers are numbers, an empty one is NaN.
 
         Raises:
-            HeadroomError: If the file is missing, is not a table, lacks a column, or has text where numbers should be.
+            HeadroomError: If the file is missing, cut off or not a table, lacks a column, or has text where numbers
+                should be.
         """
         import pandas
 
         texts = {column.name: str for column in self.columns if column.type == "text"}
         try:
+            if not _ends_with_a_line(path):
+                raise HeadroomError(f"{path}: ends within a line, part of it is lost; rerun the job that writes it")
             frame = pandas.read_csv(path, keep_default_na=False, na_values={}, dtype=texts)
         except (OSError, pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
             if out_of_memory(error):
@@ -161,6 +165,13 @@ class Registry:
 def signature(**parts: Any) -> str:
     """Return a signature: everything that affects a number, as `key:value|key:value`, in the given order."""
     return "|".join(f"{key.replace('_', '-')}:{value}" for key, value in parts.items())
+
+
+def _ends_with_a_line(path: Path | str) -> bool:
+    with open(path, "rb") as stream:
+        length = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, length - 1))
+        return stream.read() in (b"\n", b"")
 
 
 def _write_cell(cell: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headroom.core.errors import HeadroomError
+from headroom.core.formatting import listing
 from headroom.core.heads import Head, Unit, join_units
 from headroom.experiments.scores.table import SCORES
 
@@ -48,9 +49,12 @@ def read_scores(*paths: Path | str, epoch: float, criterion: str, normalised: st
     mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["half"] == "all")]
     mine = mine[mine["normalised"] == normalised]
     if mine.empty:
-        known = ", ".join(sorted(set(table["criterion"])))
-        epochs, named = sorted(set(table["epoch"])), ", ".join(map(str, paths)) or "--scores"
-        raise HeadroomError(f"{named}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
+        named, known = listing(map(str, paths)) or "--scores", listing(sorted(set(table["criterion"])))
+        epochs = listing(f"{one:g}" for one in sorted(set(table["epoch"])))
+        raise HeadroomError(
+            f"{named}: no {normalised} scores by {criterion} at epoch {epoch:g}, only by {known} at epoch {epochs}; "
+            "rerun the job that writes them"
+        )
     return by_head(mine, mine["value"])
 
 
