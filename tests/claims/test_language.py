@@ -84,12 +84,13 @@ def test_shares_are_of_what_is_above_the_most_frequent_piece(tmp_path: Path) -> 
     assert "36.05" not in found.paper  # a score of translations
 
 
-def test_a_model_that_predicts_the_most_frequent_piece_is_not_comparable(tmp_path: Path) -> None:
-    rows = [row | {"value": 20.5 - row["heads_removed"] / 20, "full": 20.5} for row in curve([100] * 11)]
+@pytest.mark.parametrize(("score", "words"), [(20.5, "only 0.50 {} above chance"), (10.2, "9.80 {} below chance")])
+def test_a_model_near_chance_is_not_comparable(tmp_path: Path, score: float, words: str) -> None:
+    rows = [row | {"value": score - row["heads_removed"] / 20, "full": score} for row in curve([100] * 11)]
     found = verdicts_on(["M7", "M9", "M15"], language(tmp_path, pruning=rows))
     assert {one.verdict for one in found.values()} == {NOT_COMPARABLE}
     assert {one.ours.partition(";")[0] for one in found.values()} == {
-        "the full model scores only +0.50 points of next pieces predicted above chance"
+        f"the full model scores {words.format('points of next pieces predicted')}"
     }
 
 

@@ -129,11 +129,9 @@ def refuse_without_skill(rows: pandas.DataFrame) -> Reading | None:
     if has_skill(rows):
         return None
     rows = select_judged(rows)
-    above = Estimate(float(rows["scale"].iloc[0]))
-    metric = main_metric(rows)
-    signed = TASKS[kind_of_metric(metric)].above_chance
-    number = Number("above_chance", above, signed=signed, about={"metric": metric})
-    return Reading((number,), barrier=NO_SKILL)
+    above, metric = float(rows["scale"].iloc[0]), main_metric(rows)
+    name = "below_chance" if above < 0 and TASKS[kind_of_metric(metric)].above_chance else "above_chance"
+    return Reading((Number(name, Estimate(abs(above)), about={"metric": metric}),), barrier=NO_SKILL)
 
 
 NO_SKILL = "a score far enough above chance for shares of it"
