@@ -2,7 +2,8 @@
 
 Needs the finished starter study, for its text. The peer has fairseq's own task, criterion and Adam. Both make the same
 update in turns, the project's with the norm of the heads' gradients that it records; the median of the ratios is
-printed with its 95 % bootstrap interval.
+printed with its 95 % bootstrap interval. In the same turns large matrices are multiplied: what share of that speed the
+matrix products of an update have tells how much of a training is anything else.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from headroom.engines.sites import gradient_norm
 from headroom.methods.timing import ratio_summary, time_interleaved
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import ModelSettings, TrainingSettings
+from torch.utils.flop_counter import FlopCounterMode
 
 from fairseq import metrics, tasks  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
@@ -46,11 +48,29 @@ def main() -> None:
         arguments = command_line(data, shape, tokens)
         own, peer = build_trainer(configuration(arguments)), plain_trainer(plain(arguments))
         batches = batches_of(own, given.updates)
-        actions = {"own": updates(own, batches, norms=True), "fairseq": updates(peer, batches, norms=False)}
+        run = updates(own, batches, norms=True)
+        actions = {"own": run, "fairseq": updates(peer, batches, norms=False), "matrices": multiply}
         seconds = time_interleaved(actions, warmup=1, repeats=given.repeats)
         ratio, low, high = ratio_summary(seconds["fairseq"], seconds["own"])
         repeats = f"median of {given.repeats}, {given.threads} threads"
         print(f"words per second, {name}: {ratio:.2f} [{low:.2f}, {high:.2f}] of fairseq-train ({repeats})")
+        ratio, low, high = ratio_summary(seconds["matrices"], seconds["own"])
+        share = operations(run) / operations(multiply)
+        print(f"speed of matrix products, {name}: {ratio * share:.0%} [{low * share:.0%}, {high * share:.0%}]")
+
+
+def multiply() -> None:
+    """Multiply matrices that are large enough for the processor's full speed."""
+    one, other = torch.ones(1024, 1024), torch.ones(1024, 1024)
+    for _ in range(10):
+        one @ other
+
+
+def operations(action: Callable[[], None]) -> int:
+    """Return the floating-point operations of the matrix products of an action."""
+    with FlopCounterMode(display=False) as counter:
+        action()
+    return counter.get_total_flops()
 
 
 def command_line(data: Path, shape: dict[str, int], tokens: int) -> list[str]:
