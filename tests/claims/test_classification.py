@@ -99,7 +99,7 @@ def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
     rows = classified(curve([100 - 0.05 * step for step in range(11)]))
     for claim in ("M7", "M9", "M15"):
         found = expect(claim, NOT_COMPARABLE, tmp_path / claim, pruning=rows)
-        assert numbers_in(found.ours) == "+0.50"
+        assert numbers_in(found.ours) == "0.50"
 
 
 def timed(large: float, small: float, part: str = "model", **more: Any) -> list[dict[str, Any]]:
