@@ -17,7 +17,6 @@ from headroom.core.interventions import Intervention
 from headroom.engines.engine import Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.head_model import take_rows
-from headroom.engines.hub.model import sum_nats
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.seq2seq.batches import PairBatch, join_sources
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
@@ -112,16 +111,15 @@ class Verifier:
 
     def losses(self, number: int) -> tuple[Tensor, Tensor]:
         """Return the losses of a batch as `Seq2SeqModel.losses` does."""
-        return sum_nats(self.states.logits(2 * number), self._batches[number].taught[1])
+        return self.states.run(2 * number, self._model.losses)
 
     def find_changed(self, number: int, limits: Tensor) -> list[int]:
         """Return the rows of a batch whose translation is no longer the best; at its limit every translation ends."""
         target = self._drafts[number].taught[1]
-        best = self._model.best_pieces(self.states.logits(2 * number + 1))
         places = torch.arange(target.shape[1], device=target.device) - len(self._model.words.begin) + 1
         chosen = target.ge(0) & (places < limits[:, None])
-        rows: list[int] = (best.ne(target) & chosen).any(1).nonzero().squeeze(1).tolist()
-        return rows
+        best = self.states.run(2 * number + 1, lambda batch: self._model.best_pieces(batch, chosen))
+        return sorted({*chosen.nonzero()[best != target[chosen], 0].tolist()})
 
 
 def group_batches(batches: Sequence[PairBatch]) -> list[list[PairBatch]]:

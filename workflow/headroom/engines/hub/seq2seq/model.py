@@ -13,6 +13,7 @@ from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, Pre
 
 from headroom.core.files import read_lines
 from headroom.engines.hub.model import HubModel, sum_nats
+from headroom.engines.hub.readout import Parts, best_pieces
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
@@ -100,7 +101,10 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
-        return sum_nats(self.logits(batch), batch.taught[1])
+        target = batch.taught[1]
+        if torch.is_grad_enabled():
+            return sum_nats(self.logits(batch), target)
+        return self.read_targets(batch, target)[0].sum(1), target.ge(0).sum(1)
 
     def run(self, batch: PairBatch) -> object:
         """Run the encoder, and with references the decoder."""
@@ -203,14 +207,21 @@ class Seq2SeqModel(HubModel[PairBatch]):
         rows = output[:, begin.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
-    def best_pieces(self, logits: Tensor) -> Tensor:
-        """Return the piece that a greedy search would choose at each position of a teacher-forced batch, (B, T).
+    def best_pieces(self, batch: PairBatch, places: Tensor) -> Tensor:
+        """Return the pieces that a greedy search would choose at some places of a batch with references, (N,).
 
-        `logits` (B, T, V) are changed.
+        `places` (B, T) are N positions of the decoder's input.
         """
-        logits[..., self.forbidden] = -torch.inf
-        logits[:, len(self.words.begin) - 1, self.words.end] = -torch.inf
-        return logits.argmax(-1)
+        first = places.nonzero()[:, 1] == len(self.words.begin) - 1  # (N,): none ends here
+        return best_pieces(self._allowed(self.readout.parts(lambda: self.logits(batch), places), first), first.long())
+
+    def _allowed(self, parts: Parts, first: Tensor) -> Parts:
+        for start, logits in parts:
+            barred = [piece - start for piece in self.forbidden if 0 <= piece - start < logits.shape[1]]
+            logits[:, barred] = -torch.inf
+            if 0 <= self.words.end - start < logits.shape[1]:
+                logits[first, self.words.end - start] = -torch.inf
+            yield start, logits
 
     @property
     def _padding(self) -> int:
