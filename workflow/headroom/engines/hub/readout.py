@@ -78,9 +78,9 @@ class Readout:
         )
 
     def _added(self) -> Tensor | None:
-        """Return what BART and its like add to the projection, (1, V)."""
+        """Return what BART and its like add to the projection, (1, V); None if that is zero."""
         added: Tensor | None = getattr(self._model, "final_logits_bias", None)
-        return added
+        return added if added is not None and added.any() else None
 
     def _bias(self, output: nn.Linear) -> Tensor | None:
         own, added = output.bias, self._added()

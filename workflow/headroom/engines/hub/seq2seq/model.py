@@ -184,14 +184,29 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     @torch.inference_mode()
     def generate(
-        self, batch: PairBatch, limits: Tensor, *, beam: int = 1, length_penalty: float = 1.0
+        self,
+        batch: PairBatch,
+        limits: Tensor,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
+        known: Sequence[Sequence[int]] = (),
     ) -> list[list[int]]:
         """Return the pieces of the translations of a batch; none is empty, as with fairseq.
 
-        `limits` are the largest numbers of pieces, (B,).
+        Args:
+            batch: Sentences.
+            limits: The largest numbers of pieces, (B,).
+            beam: 1 decodes greedily.
+            length_penalty: For a beam.
+            known: The first pieces of each translation, without an end mark, which greedy decoding continues.
         """
         whole: Any = self.model
-        begin = self._begin(batch)
+        marks = self._begin(batch)
+        shared = min(map(len, known), default=0)
+        first = torch.tensor([row[:shared] for row in known], dtype=torch.long, device=self.device)
+        begin = torch.cat([marks, first], 1) if shared else marks
+        rules = [EndAtLimit(limits.repeat_interleave(beam) + marks.shape[1], self.words.end)]
         output = whole.generate(
             input_ids=batch.source,
             attention_mask=batch.mask,
@@ -200,11 +215,11 @@ class Seq2SeqModel(HubModel[PairBatch]):
             num_beams=beam,
             early_stopping=beam > 1,
             length_penalty=length_penalty,
-            min_new_tokens=1,
-            max_new_tokens=int(limits.max()) + 1,
-            logits_processor=[EndAtLimit(limits.repeat_interleave(beam) + begin.shape[1], self.words.end)],
+            min_new_tokens=0 if shared else 1,
+            max_new_tokens=int(limits.max()) + 1 - shared,
+            logits_processor=[*rules, Continuation([row[shared:] for row in known], begin.shape[1])],
         )
-        rows = output[:, begin.shape[1] :].tolist()
+        rows = output[:, marks.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
     def best_pieces(self, batch: PairBatch, places: Tensor) -> Tensor:
@@ -245,6 +260,21 @@ class EndAtLimit(LogitsProcessor):
         """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
         others = torch.arange(scores.shape[1], device=scores.device) != self._end
         return scores.masked_fill((input_ids.shape[1] >= self._limits)[:, None] & others, -torch.inf)
+
+
+class Continuation(LogitsProcessor):
+    """Lets translations begin with known pieces, a row of them for each, after a number of pieces they all have."""
+
+    def __init__(self, known: Sequence[Sequence[int]], shared: int) -> None:
+        self._known, self._shared = known, shared
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
+        place = input_ids.shape[1] - self._shared
+        rows = [row for row, pieces in enumerate(self._known) if place < len(pieces)]
+        scores[rows] = -torch.inf
+        scores[rows, [self._known[row][place] for row in rows]] = 0
+        return scores
 
 
 def _by_kind(source: Tensor, target: Tensor | None) -> Positions:
