@@ -23,7 +23,7 @@ from headroom.engines.hub.readout import Readout, read_pieces
 from headroom.engines.hub.sites import attention_maps, check_tokenizer, longest_input
 from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
-from headroom.engines.hub.weights import build_model, load_whole
+from headroom.engines.hub.weights import build_model, fuse_activations, load_whole
 from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.sites import AttentionSite, pick_device
 from headroom.settings.models import Dtype
@@ -93,6 +93,7 @@ class HubModel(HeadModel[Given]):
         model = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
         tokenizer = read_tokenizer(directory, file=file)
         check_tokenizer(tokenizer, model, directory)
+        fuse_activations(model)
         model.eval().requires_grad_(False).to(place)
         sites = list_sites(model)
         loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
