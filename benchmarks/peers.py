@@ -7,11 +7,13 @@ Memory is the largest that a program takes beyond the loaded models.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import venv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,21 +69,28 @@ def enter_environment(place: Path) -> None:
 
 def compare(what: str, own: Program, others: Mapping[str, Program], repeats: int) -> None:
     """Compare the numbers of programs, time them in turns, and print ratios of the others' costs to our own."""
-    values = {name: program() for name, program in {"headroom": own, **others}.items()}
+    values = show_costs(what, own, others, repeats)
     largest = max(map(abs, values["headroom"]))
     for name, found in values.items():
         difference = max(abs(one - other) for one, other in zip(found, values["headroom"], strict=True)) / largest
         assert difference <= TOLERANCE, f"{what}: {name} differs by {difference:g}"
-    show_costs(what, own, others, repeats)
 
 
-def show_costs(what: str, own: Callable[[], Any], others: Mapping[str, Callable[[], Any]], repeats: int) -> None:
-    """Time programs in turns, measure their memory, and print ratios of the others' to our own."""
-    from headroom.methods.timing import ratio_summary, time_interleaved
+def show_costs(
+    what: str, own: Callable[[], Any], others: Mapping[str, Callable[[], Any]], repeats: int
+) -> dict[str, Any]:
+    """Run programs in turns, print ratios of the others' time and memory to our own, and return what all compute."""
+    from headroom.methods.timing import ratio_summary
 
     programs = {"headroom": own, **others}
-    memory = {name: measure_memory(program) for name, program in programs.items()}
-    seconds = time_interleaved(programs, warmup=0, repeats=repeats)
+    measured = {name: measure_memory(program) for name, program in programs.items()}
+    memory = {name: size for name, (_, size) in measured.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(repeats):
+        for name in programs if turn % 2 else reversed(programs):
+            start = time.process_time()  # on one thread: other work on the machine does not count
+            programs[name]()
+            seconds[name].append(time.process_time() - start)
     for name in others:
         median, low, high = ratio_summary(seconds[name], seconds["headroom"])
         print(
@@ -89,22 +98,24 @@ def show_costs(what: str, own: Callable[[], Any], others: Mapping[str, Callable[
             f"memory {memory[name] / memory['headroom']:.2f} ({memory['headroom'] / 2**20:.0f} MiB of headroom)",
             flush=True,
         )
+    return {name: value for name, (value, _) in measured.items()}
 
 
-def measure_memory(program: Callable[[], Any]) -> int:
-    """Return the largest number of bytes that a program takes in a process of its own, beyond what it starts with."""
+def measure_memory(program: Callable[[], Any]) -> tuple[Any, int]:
+    """Return what a program computes in a process of its own, and the most bytes it takes beyond its start."""
     read, write = os.pipe()
     if not (child := os.fork()):
         Path("/proc/self/clear_refs").write_text("5")  # forget the largest size so far
         before = read_size("VmRSS")
-        program()
-        os.write(write, str(read_size("VmHWM") - before).encode())
+        value = program()
+        with os.fdopen(write, "w") as stream:
+            json.dump([value, read_size("VmHWM") - before], stream)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as stream:
-        found = stream.read()
+        value, size = json.load(stream)
     os.waitpid(child, 0)
-    return int(found)
+    return value, size
 
 
 def read_size(name: str) -> int:
@@ -307,12 +318,12 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
         ]
 
     generate = partial(run_plainly, model, lambda: model.translate_pieces(batches, settings))
-    pairs_of_answers = [pair for both in zip(answer(), generate(), strict=True) for pair in zip(*both, strict=True)]
-    changed = sum(one not in full.answers for one, _ in pairs_of_answers)
-    different = sum(one != other for one, other in pairs_of_answers)  # ties within rounding errors
-    assert different <= len(pairs_of_answers) / 100, f"{name}: {different} translations differ"
-    print(f"{name}: {changed} of {len(pairs_of_answers)} translations change, {different} differ from plain ones")
-    show_costs(f"{name}, answers", answer, {"generation": generate}, given.repeats)
+    found = show_costs(f"{name}, answers", answer, {"generation": generate}, given.repeats)
+    both = [pair for rows in zip(*found.values(), strict=True) for pair in zip(*rows, strict=True)]
+    changed = sum(one not in full.answers for one, _ in both)
+    different = sum(one != other for one, other in both)  # ties within rounding errors
+    print(f"{name}: {changed} of {len(both)} translations change, {different} differ from plain ones", flush=True)
+    assert different <= len(both) / 100
 
 
 MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
@@ -320,7 +331,7 @@ MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
 
 
 def compare_gradients(name: str, given: argparse.Namespace) -> None:
-    """Compare gradient scores of all heads of the decoder with a forward and a backward pass of plain transformers."""
+    """Compare the costs of gradient scores of all heads with those of a forward and a backward pass of transformers."""
     from headroom.methods.criteria.gradient import gradient_scores
     from transformers import GPT2LMHeadModel
 
@@ -332,7 +343,10 @@ def compare_gradients(name: str, given: argparse.Namespace) -> None:
             plain.zero_grad()
             plain(**batch.inputs, labels=batch.pieces, use_cache=False).loss.backward()
 
-    show_costs(name, lambda: gradient_scores(model, batches), {"forward and backward pass": ordinary}, given.repeats)
+    def score() -> None:
+        gradient_scores(model, batches)
+
+    show_costs(name, score, {"forward and backward pass": ordinary}, given.repeats)
 
 
 def compare_integral(name: str, given: argparse.Namespace) -> None:
