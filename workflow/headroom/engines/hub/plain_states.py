@@ -34,8 +34,8 @@ class PlainStates(Generic[Given]):
         self._weights = _weights(model)
         longest = model.shorten(batches[-1])
         self._reusable = trace_reusable(model, model.logits, longest)
-        size = self._reusable.size / min(2, len(longest.positions)) / longest.pieces.shape[1]
-        positions = torch.tensor([batch.pieces.numel() for batch in batches]).cumsum(0)
+        size = self._reusable.size / min(2, len(longest.positions)) / longest.length
+        positions = torch.tensor([len(batch.positions) * batch.length for batch in batches]).cumsum(0)
         self._stored: list[dict[nn.Module, object]] = [{} for _ in range(int((positions * size <= limit).sum()))]
 
     def belong_to(self, model: HeadModel[Given]) -> bool:

@@ -22,6 +22,9 @@ from headroom.engines.maps import Positions, Spans
 from headroom.engines.sites import AttentionSite
 from headroom.settings.answers import DecodingSettings
 
+_TRACED = 8
+"""Positions of each side on which passes are traced."""
+
 
 class Seq2SeqModel(HubModel[PairBatch]):
     """A trained model, its sites and gates, and its two languages.
@@ -39,6 +42,11 @@ class Seq2SeqModel(HubModel[PairBatch]):
         super().__init__(model=model, sites=sites, tokenizer=tokenizer)
         self.forbidden = _find_forbidden(model.generation_config, tokenizer)
         self.renew_text()
+
+    def shorten(self, batch: PairBatch) -> PairBatch:
+        """Return the first positions of the sentences of a batch with references."""
+        source, (previous, target) = batch.source[:, :_TRACED], (one[:, :_TRACED] for one in batch.taught)
+        return replace(batch, source=source, mask=batch.mask[:, :_TRACED], previous=previous, target=target)
 
     def renew_text(self) -> None:
         """Take over changed settings of the tokenizer, and reduce the model's own settings of generation to marks.
