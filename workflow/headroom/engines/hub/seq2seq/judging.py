@@ -115,9 +115,8 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         """Generate a sample of the translations, and count those that differ."""
         sampled = [(batch, sample_rows(intervention, batch.positions)) for batch in self.batches(model)]
         plain = list(pieces)
-        for batch, rows in sampled:
-            if rows:
-                self._renew(model, take_rows(batch, rows), plain)
+        whole = [Change(take_rows(batch, [row]), []) for batch, rows in sampled for row in rows]
+        self._continue(model, whole, plain)
         for batch, rows in sampled:
             for place in (batch.positions[row] for row in rows):
                 again[place] = 1.0, float(plain[place] != pieces[place])
