@@ -23,7 +23,7 @@ PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=2
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
-.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench docs lock minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
@@ -90,6 +90,9 @@ lint: everything  ## style, types, the workflow's rules and the layers of the pa
 bench: everything  ## guaranteed costs, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/training.py
+
+bench-peers: everything  ## costs beside those of TransformerLens, captum and whole passes, in an environment of its own
+	@$(INSIDE) python benchmarks/peers.py
 
 docs: environment  ## write the pages of the configuration and of tables
 	@$(RUN) headroom docs --table docs/configuration.md --tables docs/tables.md

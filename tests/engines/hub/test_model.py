@@ -8,6 +8,8 @@ import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.weights import fuse_activations
+from small_models import build_small, inputs_of
 from toy_encoder import FAMILIES, toy_text, write_encoder
 
 USABLE = sorted({*FAMILIES} - {"deberta", "mpnet"})
@@ -19,6 +21,17 @@ def by_position(model, batches):
     for batch in batches:
         rows.update(zip(batch.positions, model.logits(batch)))
     return torch.stack([rows[position] for position in sorted(rows)])
+
+
+@torch.inference_mode()
+def test_a_fused_activation_changes_logits_by_rounding_alone():
+    model, inputs = build_small("gpt2"), inputs_of("gpt2")
+    expected = model(**inputs).logits
+    fuse_activations(model)
+    torch.testing.assert_close(model(**inputs).logits, expected, rtol=1e-5, atol=1e-6)
+    states = torch.linspace(-4, 4, 99)
+    fused = torch.nn.functional.gelu(states, approximate="tanh")
+    assert all(torch.equal(layer.mlp.act(states), fused) for layer in model.transformer.h)
 
 
 class TestModel:

@@ -61,7 +61,7 @@ def check(model, states, batches, tried):
     replacements = drawn_replacements(model.live_sites)
     for one, (number, batch) in itertools.product(tried, enumerate(batches)):
         with model.gates.applied(one, replacements):
-            torch.testing.assert_close(states.logits(number), model.logits(batch), **EXACT)
+            torch.testing.assert_close(states.run(number, model.logits), model.logits(batch), **EXACT)
 
 
 @pytest.mark.parametrize(("family", "attention"), MODELS)
@@ -105,7 +105,7 @@ def test_what_precedes_the_first_changed_site_is_computed_once(load):
 
     def under(text):
         with model.gates.applied(Intervention.parse(text)):
-            return ran(model, lambda: states.logits(0))
+            return ran(model, lambda: states.run(0, model.logits))
 
     everything = [f"{part} {layer}" for layer in (1, 2, 3) for part in ("attention", "output")]
     assert under("E1:1") == everything
@@ -128,7 +128,7 @@ def features(model, batches, states=None):
     linears = [module for module in model.model.modules() if isinstance(module, torch.nn.Linear)]
     handles = [module.register_forward_hook(add) for module in linears]
     for number, batch in enumerate(batches):
-        _ = model.logits(batch) if states is None else states.logits(number)
+        _ = model.logits(batch) if states is None else states.run(number, model.logits)
     for handle in handles:
         handle.remove()
     return count

@@ -8,8 +8,9 @@ from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines import translation_scores
 from headroom.engines.engine import AGAIN
+from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.seq2seq import judging
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier, group_batches
+from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.settings.answers import DecodingSettings
 from known_replacements import drawn_replacements, of_profiles
 from translators import SOURCES, TARGETS, load_translator, write_translator
@@ -42,7 +43,7 @@ def plainly(model, judged, one, replacements):
 
 @pytest.mark.parametrize("rows", [256, 2])
 def test_sweeps_give_the_answers_of_plain_generation(translator, rows, monkeypatch):
-    monkeypatch.setattr(judging, "ROWS", rows)
+    monkeypatch.setitem(judging.ROWS, "cpu", rows)
     judged, replacements = sentences(), drawn_replacements(translator.live_sites)
     full = judged.judge(translator)
     changed = 0
@@ -61,7 +62,7 @@ def test_sentences_generated_again_are_counted_and_differences_found(translator,
     full = judged.judge(translator)
     found = judged.judge_under(translator, one, full, None)
     assert found.sample.statistics[AGAIN].tolist() == [[1.0, 0.0]] * 6
-    monkeypatch.setattr(Verifier, "find_changed", lambda *_: [])  # a shortcut that sees no change
+    monkeypatch.setattr(Verifier, "find_changed", lambda *_: {})  # a shortcut that sees no change
     blind = judged.judge_under(translator, one, full, None)
     wrong = [float(row != other) for row, other in zip(found.answers, full.answers)]
     assert blind.sample.statistics[AGAIN][:, 1].tolist() == wrong
@@ -99,8 +100,37 @@ def test_final_scores_search_with_a_beam(translator):
     assert outcome.answers == translator.translate_pieces(judged.batches(translator), judged.settings, beam=5)
 
 
-def test_groups_hold_all_batches_in_order(translator, monkeypatch):
-    monkeypatch.setattr(judging, "ROWS", 3)
-    batches = translator.batches(SOURCES, sentences=2) + translator.batches(SOURCES, sentences=1)
-    sizes = [[len(batch.positions) for batch in group] for group in group_batches(batches)]
-    assert sizes == [[2], [2, 1], [1, 1, 1]]
+@torch.inference_mode()
+def test_translations_are_continued_from_beginnings_of_any_length(translator):
+    (batch,) = translator.batches(SOURCES, sentences=4)
+    limits = torch.full((4,), 6)
+    whole = translator.generate(batch, limits)
+    assert max(map(len, whole)) > 2
+    for known in ([row[:1] for row in whole], [row[: number % 3] for number, row in enumerate(whole)]):
+        assert translator.generate(batch, limits, known=known) == whole
+    begun = [[other] for other in (7, 8, 9, 10)]
+    continued = translator.generate(batch, limits, known=begun)
+    assert [row[:1] for row in continued] == begun
+    taught = translator.teach(batch, [[*row, translator.words.end] for row in continued])
+    places = torch.arange(taught.target.shape[1]) - len(translator.words.begin) + 1
+    free = taught.target.ge(0) & (places > 0) & (places < 6)
+    assert translator.best_pieces(taught, free).tolist() == taught.target[free].tolist()
+
+
+@torch.inference_mode()
+def test_keys_and_values_of_the_source_are_computed_once(translator, monkeypatch):
+    batches = translator.batches(SOURCES, TARGETS, sentences=2)
+    states, counts, multiply = PlainStates(translator, batches), [], torch.nn.functional.linear
+    (cross,) = [live for live in translator.live_sites if str(live.site) == "A2"]
+
+    def count(states, weight, bias=None):
+        counts.extend([1] * (weight is cross.value.weight))
+        return multiply(states, weight, bias)
+
+    monkeypatch.setattr(torch.nn.functional, "linear", count)
+    for text, runs in (("D1:1", 1), ("D1:2", 0), ("A1:1", 0), ("E2:1", 1), ("E1:1", 1)):
+        counts.clear()
+        with translator.gates.applied(Intervention(parse_profile(text, translator.sites))):
+            found = states.run(1, translator.losses)
+            assert len(counts) == runs, text
+            torch.testing.assert_close(found, translator.losses(batches[1]), rtol=1e-5, atol=1e-6)

@@ -227,7 +227,7 @@ class TestReuse:
                 with shared.gates.applied(Intervention.parse(one), drawn_replacements(shared.live_sites)):
                     expected = shared.logits(batches[0])
                     runs.clear()
-                    torch.testing.assert_close(states.logits(0), expected, **EXACT)
+                    torch.testing.assert_close(states.run(0, shared.logits), expected, **EXACT)
                     assert len(runs) == LAYERS
 
     def test_the_layer_is_not_cut_to_its_first_position(self, shared):

@@ -27,6 +27,11 @@ class Batch(ABC):
     def pieces(self) -> Tensor:
         """What the first layer reads, as indices of the vocabulary, (B, T)."""
 
+    @property
+    def length(self) -> int:
+        """The largest number of positions of an example in any layer."""
+        return self.pieces.shape[1]
+
 
 Given = TypeVar("Given", bound=Batch, default=Any)
 """The batches of the models of an engine."""

@@ -1,8 +1,9 @@
 """What passes of a model have in common: outputs of modules before the first changed site, computed once.
 
 A module that has returned before the output projection of a site is called does not depend on that site's gates: the
-embeddings, the layers below, attention in the layer of the site, and the whole encoder for sites of a decoder. Its
-output is stored, and returned from then on instead of being computed again, once or several times over, as for a batch
+embeddings, the layers below, attention in the layer of the site, and the whole encoder for sites of a decoder. Nor does
+a module that reads nothing but outputs of these: keys and values of the source in all layers of a decoder. Its output
+is stored, and returned from then on instead of being computed again, once or several times over, as for a batch
 that carries several masks. Of a last layer that is read only in part, only that part is computed. Results are those of
 whole passes up to rounding.
 """
@@ -10,7 +11,7 @@ whole passes up to rounding.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from typing import Generic
@@ -33,8 +34,8 @@ class Reusable(Generic[Given]):
 
     Attributes:
         modules: By site, in the order of calls, the modules that have returned before its output projection is first
-            called; those within other such modules, and those that run several times, are left out. Empty if the check
-            fails, because a model modifies its states in place for example.
+            called, or read only their outputs; those within other such modules, and those that run several times, are
+            left out. Empty if the check fails, because a model modifies its states in place for example.
         size: The size of all these outputs for the trial in bytes.
     """
 
@@ -102,46 +103,68 @@ class Reusable(Generic[Given]):
         stored: dict[nn.Module, object] = {}
         for live in (live for live in model.live_sites if live.site in self.modules):
             with model.gates.applied(Intervention.without(live.kept_heads()[0])):
-                for batch, times in ((trial, 1), (trial, 1), (twice, 2)):  # stored, reused, repeated
+                for batch, passes in ((trial, (1, 1)), (twice, (2,))):  # stored and reused, repeated
                     whole = run(batch)
-                    with self.reused(live.site, stored, times=times):
-                        difference = (run(batch) - whole).abs().max()
-                    if not difference <= _ROUNDING * whole.abs().max():
-                        return False
+                    for times in passes:
+                        with self.reused(live.site, stored, times=times):
+                            difference = (run(batch) - whole).abs().max()
+                        if not difference <= _ROUNDING * whole.abs().max():
+                            return False
         return True
 
 
 def _trace(
     model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given
 ) -> tuple[dict[Site, list[nn.Module]], dict[nn.Module, list[Tensor]]]:
-    """Return by site the modules that have returned when its output projection is first called, and their outputs.
-
-    Modules within other such modules, and those that run several times, are left out. Outputs are tensors without data.
-    """
+    """Return by site the modules that can be reused, as in `Reusable.modules`, and their outputs, without data."""
     sites = {live.output: live.site for live in model.live_sites if live.kept}
     open_calls: list[list[nn.Module]] = [[]]  # of each running module, those within it that have returned
     returned: dict[Site, list[nn.Module]] = {}
     calls: Counter[nn.Module] = Counter()
     outputs: dict[nn.Module, list[Tensor]] = {}
+    makers: dict[Tensor, nn.Module] = {}  # the outermost module that returns a tensor
+    read: dict[nn.Module, set[nn.Module | None]] = {}  # the makers of what a module reads
 
-    def begin(module: nn.Module, _: object) -> None:
+    def begin(module: nn.Module, inputs: object, options: object) -> None:
         if module in sites:
             returned.setdefault(sites[module], [done for call in open_calls for done in call])
         calls[module] += 1
+        read[module] = {makers.get(leaf) for leaf in _tensors((inputs, options))}
         open_calls.append([])
 
     def end(module: nn.Module, _: object, output: object) -> None:
         open_calls.pop()
         open_calls[-1].append(module)
-        outputs[module] = [leaf.to("meta") for leaf in tree_leaves(output) if isinstance(leaf, Tensor)]
+        outputs[module] = [leaf.to("meta") for leaf in _tensors(output)]
+        makers.update(dict.fromkeys(_tensors(output), module))
 
     with ExitStack() as hooks:
         for module in model.model.modules():
-            hooks.callback(module.register_forward_pre_hook(begin).remove)
+            hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
             hooks.callback(module.register_forward_hook(end).remove)
         run(batch)
-    once = {site: [module for module in done if calls[module] == 1] for site, done in returned.items()}
+    once = {
+        site: [module for module in (*done, *_list_readers(done, read, {*sites})) if calls[module] == 1]
+        for site, done in returned.items()
+    }
     return once, {module: outputs[module] for module in chain.from_iterable(once.values())}
+
+
+def _tensors(values: object) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, Tensor)]
+
+
+def _list_readers(
+    done: Iterable[nn.Module], read: Mapping[nn.Module, set[nn.Module | None]], projections: set[nn.Module]
+) -> list[nn.Module]:
+    """Return the modules outside of some that read only their outputs, and have no output projection of a site.
+
+    `read` are the makers of what each module reads.
+    """
+    known = {*done}
+    inside = {part for module in known for part in module.modules()}
+    readers = [module for module, makers in read.items() if module not in inside and makers and makers <= known]
+    return [module for module in readers if projections.isdisjoint(module.modules())]
 
 
 def _find_rows(

@@ -19,10 +19,11 @@ from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch
 from headroom.engines.hub.card import write_card
 from headroom.engines.hub.checkpoint import read_dtype, read_tokenizer, save_model
+from headroom.engines.hub.readout import Readout, read_pieces
 from headroom.engines.hub.sites import attention_maps, check_tokenizer, longest_input
 from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
-from headroom.engines.hub.weights import build_model, load_whole
+from headroom.engines.hub.weights import build_model, fuse_activations, load_whole
 from headroom.engines.maps import MapObserver, Spans
 from headroom.engines.sites import AttentionSite, pick_device
 from headroom.settings.models import Dtype
@@ -41,6 +42,7 @@ class HubModel(HeadModel[Given]):
         task: The name of the class of transformers that builds it from a configuration.
         longest: The maximum input length in pieces, special pieces included.
         kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
+        readout: The projection to logits.
     """
 
     task: ClassVar[str]
@@ -51,6 +53,7 @@ class HubModel(HeadModel[Given]):
         self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
     ) -> None:
         self.model = model
+        self.readout = Readout(model)
         self.tokenizer = tokenizer
         self.longest = min(int(tokenizer.model_max_length), longest_input(model))
         special = (getattr(tokenizer, name, None) for name in _SPECIAL)
@@ -90,6 +93,7 @@ class HubModel(HeadModel[Given]):
         model = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
         tokenizer = read_tokenizer(directory, file=file)
         check_tokenizer(tokenizer, model, directory)
+        fuse_activations(model)
         model.eval().requires_grad_(False).to(place)
         sites = list_sites(model)
         loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
@@ -163,6 +167,17 @@ class HubModel(HeadModel[Given]):
             return_offsets_mapping=True,
         )
         return encoded
+
+    def read_targets(self, batch: Given, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the negative log-likelihood of targets in nats, and the likeliest pieces there, without gradients.
+
+        Both are 0 where there is no target. `target` are the right pieces, (B, T); -100 where none is predicted.
+        """
+        places = target.ge(0)
+        nats, best = read_pieces(self.readout.parts(lambda: self.logits(batch), places), target[places])
+        return nats.new_zeros(target.shape).masked_scatter_(places, nats), torch.zeros_like(target).masked_scatter_(
+            places, best
+        )
 
     def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
         """Return rows of pieces and their masks as tensors (B, T) on the model's device, padded on the right."""

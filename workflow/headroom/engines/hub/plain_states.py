@@ -4,9 +4,9 @@ The outputs of modules before that site are stored the first time they are compu
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Generic
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from headroom.engines.batch import Given
 from headroom.engines.head_model import HeadModel
 from headroom.engines.reusable import trace_reusable
+
+Result = TypeVar("Result")
 
 LIMIT = 2**30
 """Default bound of the stored states of a set in bytes."""
@@ -32,8 +34,8 @@ class PlainStates(Generic[Given]):
         self._weights = _weights(model)
         longest = model.shorten(batches[-1])
         self._reusable = trace_reusable(model, model.logits, longest)
-        size = self._reusable.size / min(2, len(longest.positions)) / longest.pieces.shape[1]
-        positions = torch.tensor([batch.pieces.numel() for batch in batches]).cumsum(0)
+        size = self._reusable.size / min(2, len(longest.positions)) / longest.length
+        positions = torch.tensor([len(batch.positions) * batch.length for batch in batches]).cumsum(0)
         self._stored: list[dict[nn.Module, object]] = [{} for _ in range(int((positions * size <= limit).sum()))]
 
     def belong_to(self, model: HeadModel[Given]) -> bool:
@@ -43,15 +45,18 @@ class PlainStates(Generic[Given]):
             one is other and version == before for (one, version), (other, before) in zip(now, self._weights)
         )
 
-    def logits(self, number: int) -> Tensor:
-        """Return the logits of a batch under the model's present gates; batches count from 0."""
+    def run(self, number: int, action: Callable[[Given], Result]) -> Result:
+        """Return the result of an action, which runs the model under its present gates on the batch that it is given.
+
+        Batches count from 0.
+        """
         changed = self._model.gates.changed
         first = next((site for site in self._reusable.modules if site in changed), None)
         if first is None:
-            return self._model.logits(self._batches[number])
+            return action(self._batches[number])
         in_store = number < len(self._stored)
         with self._reusable.reused(first if in_store else None, self._stored[number] if in_store else {}):
-            return self._model.logits(self._batches[number])
+            return action(self._batches[number])
 
 
 def _weights(model: HeadModel[Given]) -> list[tuple[Tensor, float]]:

@@ -1,10 +1,12 @@
-"""Evaluation sets whose answers are in the logits of one pass: states of the plain model are reused."""
+"""Evaluation sets that a model answers in one pass: states of the plain model are reused."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic
 
 import torch
-from torch import Tensor
+from typing_extensions import TypeVar
 
 from headroom.core.interventions import Intervention
 from headroom.engines.batch import Given
@@ -12,21 +14,28 @@ from headroom.engines.engine import Answer, EvaluationSet, Model, Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.hub.plain_states import PlainStates
 
+Reading = TypeVar("Reading", default=Any)
+"""What is read of a pass over a batch."""
 
-class ReusingSet(EvaluationSet[Model, Given, Answer]):
-    """Examples that a model answers by its logits."""
+
+class ReusingSet(EvaluationSet[Model, Given, Answer], Generic[Model, Given, Answer, Reading]):
+    """Examples that a model answers in one pass."""
 
     _states: PlainStates[Given] | None = None
 
     @abstractmethod
-    def judge_logits(self, batches: Sequence[Given], logits: Callable[[int], Tensor]) -> Outcome[Answer]:
-        """Return the outcome of logits by the number of a batch."""
+    def read(self, model: Model, batch: Given) -> Reading:
+        """Run a model under its present gates on a batch, and return what is read."""
+
+    @abstractmethod
+    def judge_reading(self, batches: Sequence[Given], read: Callable[[int], Reading]) -> Outcome[Answer]:
+        """Return the outcome of what is read, by the number of a batch."""
 
     @torch.inference_mode()
     def judge(self, model: Model) -> Outcome[Answer]:
         """Answer the set and compute all metrics and their resamples."""
         batches = self.batches(model)
-        return self.judge_logits(batches, lambda number: model.logits(batches[number]))
+        return self.judge_reading(batches, lambda number: self.read(model, batches[number]))
 
     def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
         """Answer every example by the likeliest class or piece."""
@@ -44,5 +53,6 @@ class ReusingSet(EvaluationSet[Model, Given, Answer]):
         batches = self.batches(model)
         if self._states is None or not self._states.belong_to(model):
             self._states = PlainStates(model, batches)
+        states = self._states
         with model.gates.applied(intervention, replacements):
-            return self.judge_logits(batches, self._states.logits)
+            return self.judge_reading(batches, lambda number: states.run(number, partial(self.read, model)))

@@ -11,7 +11,6 @@ from headroom.core.table import signature
 from headroom.engines.engine import Outcome
 from headroom.engines.hub.causal.model import CausalModel, WindowBatch
 from headroom.engines.hub.causal.windows import Windows
-from headroom.engines.hub.model import sum_nats
 from headroom.engines.hub.reusing import ReusingSet
 
 METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
@@ -24,7 +23,7 @@ _UNITS = {
 }
 
 
-class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int]]):
+class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Tensor]]):
     """Windows of documents."""
 
     metrics = tuple(METRICS)
@@ -49,16 +48,21 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int]]):
         pieces = [piece for window in self.windows.windows for piece in window.pieces[window.first :]]
         return 100.0 * int(numpy.bincount(pieces).max()) / len(pieces)
 
-    def judge_logits(self, batches: Sequence[WindowBatch], logits: Callable[[int], Tensor]) -> Outcome[list[int]]:
-        """Return the outcome of logits by the number of a batch."""
+    def read(self, model: CausalModel, batch: WindowBatch) -> tuple[Tensor, Tensor]:
+        """Return the losses of the next pieces in nats and the likeliest ones, (B, T) each."""
+        return model.read_targets(batch, batch.next_pieces)
+
+    def judge_reading(
+        self, batches: Sequence[WindowBatch], read: Callable[[int], tuple[Tensor, Tensor]]
+    ) -> Outcome[list[int]]:
+        """Return the outcome of losses and likeliest pieces by the number of a batch."""
         answers: list[list[int]] = [[] for _ in self.windows.windows]
         right, nats, pieces = (numpy.zeros(len(answers)) for _ in range(3))
         for number, batch in enumerate(batches):
-            found = logits(number)  # (B, T, V)
-            predicted = found[:, :-1].argmax(-1)  # (B, T - 1)
-            counted = batch.predicted[:, 1:]
-            right[batch.positions] = ((predicted == batch.pieces[:, 1:]) & counted).sum(1).cpu().numpy()
-            nats[batch.positions] = sum_nats(found[:, :-1], batch.target)[0].double().cpu().numpy()
+            losses, predicted = read(number)
+            counted = batch.next_pieces.ge(0)
+            right[batch.positions] = ((predicted == batch.next_pieces) & counted).sum(1).cpu().numpy()
+            nats[batch.positions] = losses.double().sum(1).cpu().numpy()
             pieces[batch.positions] = counted.sum(1).cpu().numpy()
             for row, place in enumerate(batch.positions):
                 answers[place] = predicted[row, counted[row]].tolist()

@@ -45,6 +45,11 @@ class WindowBatch(Batch):
         """The pieces that are predicted at each position but the last, (B, T - 1); -100 where none is."""
         return self.pieces[:, 1:].where(self.predicted[:, 1:], -100)
 
+    @property
+    def next_pieces(self) -> Tensor:
+        """The pieces that are predicted at each position, (B, T); -100 where none is."""
+        return torch.nn.functional.pad(self.target, (0, 1), value=-100)
+
 
 class CausalModel(HubModel[WindowBatch]):
     """A language model, which predicts every piece from those before it."""
@@ -81,7 +86,9 @@ class CausalModel(HubModel[WindowBatch]):
 
     def losses(self, batch: WindowBatch) -> tuple[Tensor, Tensor]:
         """Return the summed negative log-likelihood of the predicted pieces (B,) in nats, and their number (B,)."""
-        return sum_nats(self.logits(batch)[:, :-1], batch.target)
+        if torch.is_grad_enabled():
+            return sum_nats(self.logits(batch)[:, :-1], batch.target)
+        return self.read_targets(batch, batch.next_pieces)[0].sum(1), batch.predicted[:, 1:].sum(1)
 
     def real(self, batch: WindowBatch) -> Positions:
         """Return which positions are not padding."""

@@ -153,7 +153,7 @@ def _matrix(statistics: ndarray) -> ndarray:
     return statistics.reshape(*statistics.shape[:-1], classes, classes)
 
 
-class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
+class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, Tensor]):
     """Labelled examples."""
 
     def __init__(
@@ -184,12 +184,16 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int]):
         """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
-    def judge_logits(self, batches: Sequence[LabelledBatch], logits: Callable[[int], Tensor]) -> Outcome[int]:
+    def read(self, model: ClassificationModel, batch: LabelledBatch) -> Tensor:
+        """Return the logits, (B, classes)."""
+        return model.logits(batch)
+
+    def judge_reading(self, batches: Sequence[LabelledBatch], read: Callable[[int], Tensor]) -> Outcome[int]:
         """Return the outcome of logits by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
         nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
         for number, batch in enumerate(batches):
-            logs = logits(number).double().log_softmax(-1)  # (B, C)
+            logs = read(number).double().log_softmax(-1)  # (B, C)
             labels = logs.argmax(-1, keepdim=True)  # (B, 1)
             predicted[batch.positions] = labels.squeeze(1).cpu().numpy()
             confidence[batch.positions] = logs.gather(1, labels).squeeze(1).exp().cpu().numpy()

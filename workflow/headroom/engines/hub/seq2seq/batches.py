@@ -38,6 +38,11 @@ class PairBatch(Batch):
         return self.source
 
     @property
+    def length(self) -> int:
+        """The number of positions of the longer side."""
+        return max(side.shape[1] for side in (self.source, self.previous) if side is not None)
+
+    @property
     def lengths(self) -> Tensor:
         """The numbers of source pieces, (B,)."""
         return self.mask.sum(1)

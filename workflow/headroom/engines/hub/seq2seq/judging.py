@@ -2,11 +2,12 @@
 
 Under an intervention most translations do not change. Each is verified in one teacher-forced pass over the translation
 of the plain model, which shares states below the first changed site with the plain model's pass; those with a piece
-that is not the best one are generated again. The results are those of plain generation, except for ties within rounding
-errors: a sample of sentences is generated as well, and differences are counted.
+that is not the best one are generated again from there on. The results are those of plain generation, except for ties
+within rounding errors: a sample of sentences is generated as well, and differences are counted.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy
 import torch
@@ -17,14 +18,21 @@ from headroom.core.interventions import Intervention
 from headroom.engines.engine import Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.head_model import take_rows
-from headroom.engines.hub.model import sum_nats
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.seq2seq.batches import PairBatch, join_sources
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.translation_scores import Pieces, ReferencedSet, sample_rows
 
-ROWS = 256
-"""Sentences that are generated at a time, from several batches."""
+ROWS = {"cpu": 32, "cuda": 256}
+"""Sentences that are generated at a time, from several batches, by the type of the device."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A sentence, as a batch, with the first pieces of its new translation, the last of which may be the end mark."""
+
+    sentence: PairBatch
+    begun: Pieces
 
 
 class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
@@ -64,15 +72,15 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
         resampled = intervention.replacement == "resample"
         with model.gates.applied(intervention, replacements):
-            changed = []
+            changed: list[Change] = []
             for number, batch in enumerate(batches):
                 nats[batch.positions], tokens[batch.positions] = _to_numpy(*verifier.losses(number))
                 if resampled:  # heads depend on the batch, which is generated as it is
-                    self._renew(model, [batch], pieces)
+                    self._renew(model, batch, pieces)
                     continue
-                rows = verifier.find_changed(number, model.limits(batch, self.settings))
-                changed += [take_rows(batch, rows)] if rows else []
-            self._renew(model, changed, pieces)
+                changes = verifier.find_changed(number, model.limits(batch, self.settings))
+                changed += [Change(take_rows(batch, [row]), begun) for row, begun in changes.items()]
+            self._continue(model, changed, pieces)
             if not resampled:
                 self._check(model, intervention, pieces, again)
         return self.score(pieces, model.texts(pieces), nats, tokens, again)
@@ -81,18 +89,34 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         """Return a batch with the plain model's translations as targets."""
         return model.teach(batch, [[*full.answers[place], model.words.end] for place in batch.positions])
 
-    def _renew(self, model: Seq2SeqModel, batches: Sequence[PairBatch], pieces: list[Pieces]) -> None:
-        """Generate the translations of batches, together as far as `ROWS` allows, and store them."""
-        for group in group_batches(batches):
-            joined = join_sources(group, int(model.tokenizer.pad_token_id))
-            for place, row in zip(joined.positions, model.generate(joined, model.limits(joined, self.settings))):
-                pieces[place] = row
+    def _renew(self, model: Seq2SeqModel, batch: PairBatch, pieces: list[Pieces], known: Sequence[Pieces] = ()) -> None:
+        """Generate the translations of a batch, which begin with known pieces, and store them."""
+        found = model.generate(batch, model.limits(batch, self.settings), known=known)
+        for place, row in zip(batch.positions, found):
+            pieces[place] = row
+
+    def _continue(self, model: Seq2SeqModel, changes: Sequence[Change], pieces: list[Pieces]) -> None:
+        """Generate the rest of changed translations, and store them; those that change early are generated together."""
+        padding = int(model.tokenizer.pad_token_id)
+        waiting = []
+        for one in changes:
+            if one.begun[-1:] == [model.words.end]:
+                pieces[one.sentence.positions[0]] = one.begun[:-1]
+            else:
+                waiting.append(one)
+        waiting.sort(key=lambda one: len(one.begun))
+        size = ROWS.get(model.device.type, 32)
+        for start in range(0, len(waiting), size):
+            group = waiting[start : start + size]
+            joined = join_sources([one.sentence for one in group], padding)
+            self._renew(model, joined, pieces, [one.begun for one in group])
 
     def _check(self, model: Seq2SeqModel, intervention: Intervention, pieces: list[Pieces], again: ndarray) -> None:
         """Generate a sample of the translations, and count those that differ."""
         sampled = [(batch, sample_rows(intervention, batch.positions)) for batch in self.batches(model)]
         plain = list(pieces)
-        self._renew(model, [take_rows(batch, rows) for batch, rows in sampled if rows], plain)
+        whole = [Change(take_rows(batch, [row]), []) for batch, rows in sampled for row in rows]
+        self._continue(model, whole, plain)
         for batch, rows in sampled:
             for place in (batch.positions[row] for row in rows):
                 again[place] = 1.0, float(plain[place] != pieces[place])
@@ -112,28 +136,23 @@ class Verifier:
 
     def losses(self, number: int) -> tuple[Tensor, Tensor]:
         """Return the losses of a batch as `Seq2SeqModel.losses` does."""
-        return sum_nats(self.states.logits(2 * number), self._batches[number].taught[1])
+        return self.states.run(2 * number, self._model.losses)
 
-    def find_changed(self, number: int, limits: Tensor) -> list[int]:
-        """Return the rows of a batch whose translation is no longer the best; at its limit every translation ends."""
+    def find_changed(self, number: int, limits: Tensor) -> dict[int, Pieces]:
+        """Return the rows of a batch whose translation is no longer the best, and the best as far as it is known.
+
+        That is up to the first different piece. At its limit every translation ends.
+        """
         target = self._drafts[number].taught[1]
-        best = self._model.best_pieces(self.states.logits(2 * number + 1))
-        places = torch.arange(target.shape[1], device=target.device) - len(self._model.words.begin) + 1
+        given = len(self._model.words.begin) - 1
+        places = torch.arange(target.shape[1], device=target.device) - given
         chosen = target.ge(0) & (places < limits[:, None])
-        rows: list[int] = (best.ne(target) & chosen).any(1).nonzero().squeeze(1).tolist()
-        return rows
-
-
-def group_batches(batches: Sequence[PairBatch]) -> list[list[PairBatch]]:
-    """Return batches in groups of `ROWS` rows at most, if a single batch has not more."""
-    groups: list[list[PairBatch]] = []
-    size = 0
-    for batch in batches:
-        size += len(batch.positions)
-        if not groups or size > ROWS:
-            groups, size = [*groups, []], len(batch.positions)
-        groups[-1].append(batch)
-    return groups
+        best = self.states.run(2 * number + 1, lambda batch: self._model.best_pieces(batch, chosen))
+        wrong = best != target[chosen]
+        found: dict[int, Pieces] = {}
+        for (row, place), piece in zip(chosen.nonzero()[wrong].tolist(), best[wrong].tolist()):
+            found.setdefault(row, [*target[row, given:place].tolist(), piece])
+        return found
 
 
 def _to_numpy(nats: Tensor, targets: Tensor) -> tuple[ndarray, ndarray]:

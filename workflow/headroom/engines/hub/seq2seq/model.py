@@ -13,6 +13,7 @@ from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, Pre
 
 from headroom.core.files import read_lines
 from headroom.engines.hub.model import HubModel, sum_nats
+from headroom.engines.hub.readout import Parts, best_pieces
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
@@ -20,6 +21,9 @@ from headroom.engines.hub.verification import Trial
 from headroom.engines.maps import Positions, Spans
 from headroom.engines.sites import AttentionSite
 from headroom.settings.answers import DecodingSettings
+
+_TRACED = 8
+"""Positions of each side on which passes are traced."""
 
 
 class Seq2SeqModel(HubModel[PairBatch]):
@@ -38,6 +42,11 @@ class Seq2SeqModel(HubModel[PairBatch]):
         super().__init__(model=model, sites=sites, tokenizer=tokenizer)
         self.forbidden = _find_forbidden(model.generation_config, tokenizer)
         self.renew_text()
+
+    def shorten(self, batch: PairBatch) -> PairBatch:
+        """Return the first positions of the sentences of a batch with references."""
+        source, (previous, target) = batch.source[:, :_TRACED], (one[:, :_TRACED] for one in batch.taught)
+        return replace(batch, source=source, mask=batch.mask[:, :_TRACED], previous=previous, target=target)
 
     def renew_text(self) -> None:
         """Take over changed settings of the tokenizer, and reduce the model's own settings of generation to marks.
@@ -100,7 +109,10 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     def losses(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
-        return sum_nats(self.logits(batch), batch.taught[1])
+        target = batch.taught[1]
+        if torch.is_grad_enabled():
+            return sum_nats(self.logits(batch), target)
+        return self.read_targets(batch, target)[0].sum(1), target.ge(0).sum(1)
 
     def run(self, batch: PairBatch) -> object:
         """Run the encoder, and with references the decoder."""
@@ -180,14 +192,29 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     @torch.inference_mode()
     def generate(
-        self, batch: PairBatch, limits: Tensor, *, beam: int = 1, length_penalty: float = 1.0
+        self,
+        batch: PairBatch,
+        limits: Tensor,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
+        known: Sequence[Sequence[int]] = (),
     ) -> list[list[int]]:
         """Return the pieces of the translations of a batch; none is empty, as with fairseq.
 
-        `limits` are the largest numbers of pieces, (B,).
+        Args:
+            batch: Sentences.
+            limits: The largest numbers of pieces, (B,).
+            beam: 1 decodes greedily.
+            length_penalty: For a beam.
+            known: The first pieces of each translation, without an end mark, which greedy decoding continues.
         """
         whole: Any = self.model
-        begin = self._begin(batch)
+        marks = self._begin(batch)
+        shared = min(map(len, known), default=0)
+        first = torch.tensor([row[:shared] for row in known], dtype=torch.long, device=self.device)
+        begin = torch.cat([marks, first], 1) if shared else marks
+        rules = [EndAtLimit(limits.repeat_interleave(beam) + marks.shape[1], self.words.end)]
         output = whole.generate(
             input_ids=batch.source,
             attention_mask=batch.mask,
@@ -196,21 +223,28 @@ class Seq2SeqModel(HubModel[PairBatch]):
             num_beams=beam,
             early_stopping=beam > 1,
             length_penalty=length_penalty,
-            min_new_tokens=1,
-            max_new_tokens=int(limits.max()) + 1,
-            logits_processor=[EndAtLimit(limits.repeat_interleave(beam) + begin.shape[1], self.words.end)],
+            min_new_tokens=0 if shared else 1,
+            max_new_tokens=int(limits.max()) + 1 - shared,
+            logits_processor=[*rules, Continuation([row[shared:] for row in known], begin.shape[1])],
         )
-        rows = output[:, begin.shape[1] :].tolist()
+        rows = output[:, marks.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
-    def best_pieces(self, logits: Tensor) -> Tensor:
-        """Return the piece that a greedy search would choose at each position of a teacher-forced batch, (B, T).
+    def best_pieces(self, batch: PairBatch, places: Tensor) -> Tensor:
+        """Return the pieces that a greedy search would choose at some places of a batch with references, (N,).
 
-        `logits` (B, T, V) are changed.
+        `places` (B, T) are N positions of the decoder's input.
         """
-        logits[..., self.forbidden] = -torch.inf
-        logits[:, len(self.words.begin) - 1, self.words.end] = -torch.inf
-        return logits.argmax(-1)
+        first = places.nonzero()[:, 1] == len(self.words.begin) - 1  # (N,): none ends here
+        return best_pieces(self._allowed(self.readout.parts(lambda: self.logits(batch), places), first), first.long())
+
+    def _allowed(self, parts: Parts, first: Tensor) -> Parts:
+        for start, logits in parts:
+            barred = [piece - start for piece in self.forbidden if 0 <= piece - start < logits.shape[1]]
+            logits[:, barred] = -torch.inf
+            if 0 <= self.words.end - start < logits.shape[1]:
+                logits[first, self.words.end - start] = -torch.inf
+            yield start, logits
 
     @property
     def _padding(self) -> int:
@@ -234,6 +268,21 @@ class EndAtLimit(LogitsProcessor):
         """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
         others = torch.arange(scores.shape[1], device=scores.device) != self._end
         return scores.masked_fill((input_ids.shape[1] >= self._limits)[:, None] & others, -torch.inf)
+
+
+class Continuation(LogitsProcessor):
+    """Lets translations begin with known pieces, a row of them for each, after a number of pieces they all have."""
+
+    def __init__(self, known: Sequence[Sequence[int]], shared: int) -> None:
+        self._known, self._shared = known, shared
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
+        place = input_ids.shape[1] - self._shared
+        rows = [row for row, pieces in enumerate(self._known) if place < len(pieces)]
+        scores[rows] = -torch.inf
+        scores[rows, [self._known[row][place] for row in rows]] = 0
+        return scores
 
 
 def _by_kind(source: Tensor, target: Tensor | None) -> Positions:

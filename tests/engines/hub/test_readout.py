@@ -1,0 +1,52 @@
+"""Pieces read in parts of the vocabulary: losses and likeliest pieces are those of whole logits, which are not made."""
+
+import pytest
+import torch
+from headroom.engines.hub import readout
+from headroom.engines.hub.readout import Readout, best_pieces, read_pieces
+from small_models import CAUSAL, EAGER_ONLY, REFUSED, SEQ2SEQ, build_small, inputs_of
+
+FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
+CHANGED = ("gemma2", "granite", "cohere")
+"""Families whose logits are capped or scaled."""
+
+PLACES = torch.tensor([[True, True, False, True, True, False], [False, True, True, False, False, False]])
+TARGET = torch.tensor([3, 29, 0, 7, 7, 12])
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("family", FAMILIES)
+def test_readings_are_those_of_whole_logits_in_parts_of_any_size(family, monkeypatch):
+    model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa")
+    if family == "bart":
+        model.final_logits_bias.copy_(torch.linspace(-2, 2, 30))
+    if family == "granite":
+        model.config.logits_scaling = 3.0
+    inputs, shapes = inputs_of(family), []
+
+    def run():
+        logits = model(**inputs, use_cache=False).logits
+        shapes.append(tuple(logits.shape))
+        return logits
+
+    logits = run()[PLACES]
+    nats = torch.nn.functional.cross_entropy(logits, TARGET, reduction="none")
+    read = Readout(model)
+    for room in (1, 40, 10_000):
+        monkeypatch.setitem(readout._ROOM, "cpu", room)
+        found, best = read_pieces(read.parts(run, PLACES), TARGET)
+        torch.testing.assert_close(found, nats, rtol=1e-5, atol=1e-5)
+        assert best.tolist() == best_pieces(read.parts(run, PLACES), TARGET).tolist() == logits.argmax(-1).tolist()
+    assert shapes[2:] == [(2, 6, 30) if family in CHANGED else (0, 1, 30)] * (len(shapes) - 2)
+
+
+def test_of_equal_pieces_the_first_is_the_best():
+    parts = [(0, torch.tensor([[1.0, 2.0, 2.0]])), (3, torch.tensor([[2.0, 1.0, 0.0]]))]
+    assert best_pieces(parts, torch.tensor([0])).tolist() == [1]
+
+
+def test_impossible_pieces_cost_infinity_and_others_are_read_without_them():
+    parts = [(0, torch.tensor([[-torch.inf, -torch.inf]] * 2)), (2, torch.tensor([[0.0, 0.0]] * 2))]
+    nats, best = read_pieces(parts, torch.tensor([0, 3]))
+    assert nats.tolist() == pytest.approx([torch.inf, 0.6931472])
+    assert best.tolist() == [2, 2]
