@@ -199,7 +199,8 @@ class TestOtherModels:
                 found = judge.outcome(one)
                 with model.gates.applied(one, judge.replacements):
                     expected = judged.judge(model)
-                assert found.answers == expected.answers
+                right = (one.sample.statistics["accuracy"] for one in (found, expected))
+                numpy.testing.assert_array_equal(*right)
                 numpy.testing.assert_allclose(
                     found.sample.statistics["loss"], expected.sample.statistics["loss"], rtol=1e-5, atol=1e-6
                 )

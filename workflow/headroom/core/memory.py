@@ -38,6 +38,15 @@ _LOGITS = 3
 _MAPS = 4
 """Copies of the attention weights of a site where they are observed: weights, masked and sorted ones, products."""
 
+_STATES = 0.3
+"""What a sweep stores of a layer's inputs and outputs: its state, queries, keys and values."""
+
+_CACHE = 0.2
+"""The keys and values of them, once more while the cache grows."""
+
+_WEIGHTED = 2.3
+"""What is kept for gradients of weights, in multiples of inputs and outputs: masks of dropout, states before them."""
+
 _STATISTICS = 16
 """Numbers that are kept of each example of an outcome: BLEU and chrF have the most statistics."""
 
@@ -125,6 +134,7 @@ class Work:
         pieces: The pieces of its longest example.
         copies: How often the weights are held: once, or with their gradients, the optimizer's moments, another model.
         gradients: Whether passes keep what gradients need.
+        weighted: Whether these are gradients of weights, in training, or relevances, for which more is kept.
         maps: Whether attention weights are observed.
         generated: The sentences that are generated at a time, with their cache.
         stored: The examples of which states of the plain model are stored, as far as `STORED` allows.
@@ -138,6 +148,7 @@ class Work:
     pieces: int = 0
     copies: float = 1.0
     gradients: bool = False
+    weighted: bool = False
     maps: bool = False
     generated: int = 0
     stored: int = 0
@@ -149,11 +160,12 @@ class Work:
     def count_bytes(self, size: ModelSize) -> float:
         """Return the most memory that it takes with a model, in bytes, without that of the libraries."""
         read = self.examples * self.pieces
-        states = size.kept if self.gradients else 2 * size.layer
+        more = _WEIGHTED if self.weighted else 1
+        states = more * size.kept if self.gradients else 2 * size.layer
         logits = size.outputs * (_LOGITS if self.gradients else 2)
-        weights = self.pieces * (size.heads if self.gradients else size.site) * (_MAPS if self.maps else 1)
-        stored = min(STORED, 4 * self.stored * self.pieces * size.kept / 3)
-        cache = 4 * self.generated * self.pieces * size.kept / 3
+        weights = self.pieces * (size.heads if self.gradients else size.site) * (_MAPS if self.maps else more)
+        stored = min(STORED, 4 * self.stored * self.pieces * _STATES * size.kept)
+        cache = 4 * self.generated * self.pieces * _CACHE * size.kept
         tables = 8 * self.outcomes * (self.judged * _STATISTICS + self.resamples * _METRICS)
         drawn = 8 * 3 * self.judged * self.resamples
         passes = 4 * read * (states + logits + weights)

@@ -203,7 +203,7 @@ ENCODE = Stage(
     outputs=lambda plan, task: {"output": plan.encoder(task)},
     reads=encoder_files,
     settings=lambda plan, values: {"encoder": _classifier(plan, values["task"]).encoder},
-    work=lambda call: Work(copies=2.0),  # loaded, and compared with its files
+    work=lambda call: Work(copies=1.5),  # loaded from another type
 )
 RELEASE = Stage(
     name="released",
@@ -218,7 +218,9 @@ RELEASE = Stage(
     flags=lambda plan, values: {"engine": plan.engine(values["run"])},
     imports=lambda plan, values: [f"{ENGINES[plan.engine(values['run'])]}.released"],
     downloads=lambda plan, task: plan.engine_of(task) == "fairseq",
-    work=lambda call: call.passes(32, "choose", "check", copies=2.5),  # compared with its files, sliced and built again
+    work=lambda call: call.passes(
+        32, "choose", "check", copies=1.5
+    ),  # in another type than its files, a part of it sliced
 )
 RULES = (
     Rule(stages=(TEXTS,), name="text", by_kind=True, environment=environment, minutes=60),

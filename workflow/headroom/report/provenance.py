@@ -1,5 +1,6 @@
 """How a study was made: configuration, versions, hardware, durations, signatures."""
 
+import math
 import os
 import platform
 import re
@@ -181,11 +182,15 @@ def _stages(rows: pandas.DataFrame) -> Fold:
         time=frame["seconds"].map(duration),
         share_of_time=frame["share"].map(percent),
         processor_time=frame["processor"].map(duration),
-        peak_memory=frame["memory"].map(lambda value: f"{count(value)} MB"),
-        bound_of_memory=frame["bound"].map(lambda value: f"{count(value)} MB"),
+        peak_memory=frame["memory"].map(_say_megabytes),
+        bound_of_memory=frame["bound"].map(_say_megabytes),
     )
     columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory", "bound_of_memory")
     return Fold(f"Time per stage, all jobs together {total}", tables=(Table("stages", shown, columns),))
+
+
+def _say_megabytes(value: float) -> str:
+    return count(value) if math.isnan(value) else f"{count(value)} MB"
 
 
 def _signatures(tables: StudyTables) -> Fold | None:

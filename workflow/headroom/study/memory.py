@@ -95,7 +95,7 @@ class Call:
         resampled = replace(own, judged=judged, resamples=self.plan.study.sampling.resamples)
         if isinstance(task, TranslationSettings):  # with references and with the plain model's translations
             at_once = task.decoding.sentences_at_once
-            return replace(resampled, examples=2 * at_once, generated=beam * max(at_once, GENERATED))
+            return replace(resampled, examples=2 * at_once, generated=beam * at_once)
         at_once = (
             task.windows.windows_at_once if isinstance(task, LanguageSettings) else task.labelling.examples_at_once
         )
@@ -104,11 +104,9 @@ class Call:
     def sweep(self, *sets: str, limit: int | None = None, outcomes: int = 0) -> Work:
         """Return the work of judging models with heads removed, by default each head, whose outcomes are kept."""
         own = self.judge(*sets, limit=limit, outcomes=(outcomes or self.size.heads) * len(sets))
-        return replace(own, stored=own.judged * (2 if own.generated else 1))
-
-    def update(self, examples: int, pieces: int) -> Work:
-        """Return the work of updates of all weights, in batches of so many examples of so many pieces."""
-        return Work(examples=examples, pieces=pieces, copies=UPDATED, gradients=True)
+        if own.generated:  # changed translations together; references and the plain model's translations are stored
+            return replace(own, generated=max(own.generated, GENERATED), stored=2 * own.judged)
+        return replace(own, stored=own.judged)
 
     def count(self, sets: Iterable[str], limit: int | None = None) -> int:
         """Return the number of examples of the largest of some sets, of so many at most; 0 if it is unknown."""

@@ -65,7 +65,7 @@ RELATE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "relevance"),
     flags=lambda plan, values: {"set": "check"},
     loads_model=True,
-    work=lambda call: observe(call, call.task.relevance.examples, gradients=True),
+    work=lambda call: observe(call, call.task.relevance.examples, gradients=True, weighted=True),
 )
 PRUNED = replace(
     OBSERVE,

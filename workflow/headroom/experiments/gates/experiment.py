@@ -204,7 +204,7 @@ def _can_be_trained(task: TaskSettings) -> bool:
 def train_further(call: Call, examples: int) -> Work:
     """Return the work of training a model further, whose first weights are kept, in batches, and of judging it."""
     own = call.judge("train", "check", "test", outcomes=OUTCOMES)
-    return replace(own, examples=max(own.examples, examples), copies=UPDATED + 1, gradients=True)
+    return replace(own, examples=max(own.examples, examples), copies=UPDATED + 1, gradients=True, weighted=True)
 
 
 LEARN = Stage(

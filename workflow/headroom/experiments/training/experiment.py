@@ -93,7 +93,7 @@ def update(call: Call, models: int = 1) -> Work:
     else:
         assert isinstance(task, ClassificationSettings)
         batch = call.passes(task.training.batch_size, "train", "check")
-    return replace(batch, copies=UPDATED * models, gradients=True)
+    return replace(batch, copies=UPDATED * models, gradients=True, weighted=True)
 
 
 TRAIN = Stage(
