@@ -214,7 +214,8 @@ def find_place(settings: Any) -> Path | None:
         spec = importlib.util.find_spec(own.package)
         found = Path(spec.origin).parent / own.directory if spec and spec.origin else None
     else:
-        found = Path(own.path) if getattr(own, "path", None) else None
+        path = getattr(own, "path", None)
+        found = Path(path) if path else None
     file = getattr(settings, "gguf", None) or getattr(settings, "checkpoint_file", None)
     return found / file if found and file and found.is_dir() else found
 

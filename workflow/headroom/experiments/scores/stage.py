@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
-    model, loaded = None, None
+    model: Any = None
+    loaded = None
     steps = [(checkpoint, function) for checkpoint in given.checkpoints for function in functions]
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
         leading = leading_columns(given, checkpoint) | {"signature": signature(**asked)}
