@@ -174,9 +174,10 @@ def test_limits_are_those_of_the_job(server: psutil.Process, tmp_path: Path) -> 
 
 def test_the_benchmark_of_a_job_is_that_of_its_process(server: psutil.Process, tmp_path: Path) -> None:
     plan = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
-    assert finish(["--benchmark", "job.tsv", *plan], cwd=tmp_path)[0] == 0
+    assert finish(["--benchmark", "job.tsv", "--bound", "512", *plan], cwd=tmp_path)[0] == 0
     header, values = (line.split("\t") for line in (tmp_path / "job.tsv").read_text().splitlines())
     measured = dict(zip(header, map(float, values), strict=True))
-    assert measured.keys() == {"s", "max_rss", "cpu_time"}
+    assert measured.keys() == {"s", "max_rss", "cpu_time", "bound"}
     assert 0 < measured["cpu_time"] <= 1.5 * measured["s"] + 0.1
     assert 20 < measured["max_rss"] < 4000
+    assert measured["bound"] == 512

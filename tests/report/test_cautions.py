@@ -72,3 +72,13 @@ def test_what_was_cut_for_its_length_is_said_from_the_signatures(example_tables)
 
 def test_clean_text_gives_no_caution(said):
     assert said(repeated=[], left_out={}, odd={}) == []
+
+
+@pytest.mark.parametrize(("peak", "amount"), [(801, 1), (800, 0)])
+def test_a_job_with_more_memory_than_its_bound_is_named(example_tables, tmp_path, peak, amount):
+    path = tmp_path / "benchmarks" / "ablation" / "one.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"s\tmax_rss\tcpu_time\tbound\n1.0\t{peak}\t1.0\t800\n")
+    said = [one.text for one in cautions(example_tables, benchmarks=[path]).get("", ())]
+    assert len(said) == amount
+    assert all("ablation 801 MB (bound: 800 MB)" in text for text in said)

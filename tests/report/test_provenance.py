@@ -36,7 +36,17 @@ def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
         ["score", "1", "50 s", "25\u202f%"],
         ["prepare", "1", "2.0 s", "1\u202f%"],
     ]
-    assert rows[0][5] == "700 MB"
+    assert rows[0][5:] == ["700 MB", "–"]
+
+
+def test_the_largest_memory_of_a_stage_stands_beside_its_largest_bound(tmp_path: Path) -> None:
+    for run, row in (("one", "1.0\t500.0\t1.0\t800"), ("two", "1.0\t700.0\t1.0\t900")):
+        path = tmp_path / "ablation" / f"{run}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"s\tmax_rss\tcpu_time\tbound\n{row}\n", encoding="utf-8")
+    made = provenance(StudyTables(), benchmarks=sorted(tmp_path.rglob("*.tsv")), configuration=None)
+    _, _, rows = cells(made.folds[0].tables[0])
+    assert rows[0][5:] == ["700 MB", "900 MB"]
 
 
 def test_a_file_that_is_no_benchmark_is_named(tmp_path: Path) -> None:

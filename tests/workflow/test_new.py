@@ -120,7 +120,7 @@ def test_numbers_of_a_model_without_its_weights() -> None:
     found = read_outline(HubModelSettings(path="mine"))
     assert found.parameters == sum(weight.numel() for weight in loaded.parameters())
     assert found.weight_bytes("bfloat16") == 2 * found.parameters
-    assert (found.heads, found.groups, found.longest, found.pieces, found.width) == (18, 6, 64, 100, 24)
+    assert (found.heads, found.groups, found.longest, found.pieces, found.size.outputs) == (18, 6, 64, 100, 100)
 
 
 def test_large_models_get_fewer_examples() -> None:
@@ -133,7 +133,7 @@ def test_large_models_get_fewer_examples() -> None:
 
 
 def _enlarged(outline: Any, factor: int) -> Any:
-    return replace(outline, parameters=outline.parameters * factor, longest=2048)
+    return replace(outline, size=replace(outline.size, parameters=outline.parameters * factor), longest=2048)
 
 
 def edit(path: str, **changes: Any) -> None:

@@ -181,7 +181,7 @@ def describe_memory(outline: "Outline", dtype: str) -> str:
     """Return how much memory a model needs, and whether this machine has it."""
     length, _ = choose_sizes(outline)
     weights, whole = outline.weight_bytes(dtype), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    needed = outline.needed_bytes(dtype, length * choose_batch(outline, length))
+    needed = outline.needed_bytes(dtype, choose_batch(outline, length), length)
     lacking = f"; this machine has {_round(whole, BYTES)}" if needed > whole else ""
     return (
         f"{_round(weights, BYTES)} for the weights ({dtype}), roughly {_round(needed, BYTES)} with gradients{lacking}"

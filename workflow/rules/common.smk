@@ -56,6 +56,7 @@ try:
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
+    from headroom.study.memory import megabytes_read
     from headroom.study.plan import Plan
     from headroom.study.sources import Sources
     from headroom.study.stages import fill, is_directory
@@ -112,8 +113,3 @@ def outside(paths):
         one for path in found for one in (sorted(glob(path)) if path.startswith(package) and "*" in path else [path])
     ]
     return [os.path.abspath(path) if PREFIXED else os.path.relpath(path) for path in found]
-
-
-def memory(megabytes):
-    """Return a resource function for a job's memory; each retry adds the base memory."""
-    return lambda wildcards, attempt: megabytes * attempt

@@ -44,8 +44,23 @@ def job_of(form):
     return lambda wildcards, input, output: form.job(
         plan,
         dict(wildcards.items()),
-        *({name: list(map(str, files[name])) for name in files.keys()} for files in (input, output)),
+        *map(by_name, (input, output)),
     )
+
+
+def by_name(files):
+    """Return the files of a job by their names in its rule."""
+    return {name: list(map(str, files[name])) for name in files.keys()}
+
+
+def memory_of(form):
+    """Return the resource function for a job's memory in MB, which is its bound; each retry adds as much."""
+    return lambda wildcards, input, attempt: attempt * form.megabytes(plan, dict(wildcards.items()), by_name(input))
+
+
+def bound_of(form):
+    """Return the param function for the bound of a job's memory, which decides nothing, as in `mirror_of`."""
+    return lambda wildcards, input, resources: form.megabytes(plan, dict(wildcards.items()), by_name(input))
 
 
 def decisions_of(form):
@@ -104,14 +119,15 @@ for form in FORMS:
             environment_of(form, "../../envs/{}.yaml")
         threads: exclusive_threads if form.rule.exclusive else 1
         resources:
-            mem_mb=memory(form.rule.memory * (form.rule.gpus(plan) if form.rule.gpus else 1)),
+            mem_mb=memory_of(form),
             runtime=form.rule.minutes,
             gpu=gpus_of(form.rule),
         params:
             job=job_of(form),
             decided_by=decisions_of(form),
             mirror=mirror_of(form),
+            bound=bound_of(form),
             libraries=environment_of(form, "{}"),
         shell:
-            "python -m headroom --libraries {params.libraries} --benchmark {output.benchmark:q} {params.job:q} "
-            "{params.mirror} > {log} 2>&1"
+            "python -m headroom --libraries {params.libraries} --benchmark {output.benchmark:q} "
+            "--bound {params.bound} {params.job:q} {params.mirror} > {log} 2>&1"

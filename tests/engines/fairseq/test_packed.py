@@ -66,7 +66,7 @@ def test_the_limit_of_memory_counts_keys_and_values_of_sources(lively, texts, mo
     source = batches[0].source
     assert sum(one.numel() for one in stored) == 2 * len(lively.model.decoder.layers) * source.numel() * 16
     without = known.plain.size - sum(one.numel() * one.element_size() for one in stored)
-    monkeypatch.setattr(sweeps, "_ROOM", without)
+    monkeypatch.setattr(sweeps, "STORED", without)
     assert Sweep(lively, batches, plain, settings)._known[0].plain is None
-    monkeypatch.setattr(sweeps, "_ROOM", known.plain.size)
+    monkeypatch.setattr(sweeps, "STORED", known.plain.size)
     assert Sweep(lively, batches, plain, settings)._known[0].plain is not None

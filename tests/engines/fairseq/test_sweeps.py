@@ -62,7 +62,7 @@ def test_every_intervention_equals_plain_decoding_and_losses(lively, batches, sw
     assert changed > 50  # most interventions change something
 
 
-@pytest.mark.parametrize(("name", "value"), [("_ROOM", 0), ("_WORTH", 2.0), ("EVERY", 1), ("ROWS", 3)])
+@pytest.mark.parametrize(("name", "value"), [("STORED", 0), ("_WORTH", 2.0), ("EVERY", 1), ("ROWS", 3)])
 def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypatch, name, value):
     monkeypatch.setattr(translation_scores if name == "EVERY" else sweeps, name, value)
     sweep = Sweep(lively, batches, lively.translate_pieces(batches, SHORT), SHORT)

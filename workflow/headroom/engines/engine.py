@@ -118,6 +118,9 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
     ) -> Outcome[Answer]:
         """Return the outcome of a model under an intervention; `full` is its outcome without."""
 
+    def forget(self) -> None:
+        """Forget the states of the plain model that are kept for `judge_under`."""
+
     @abstractmethod
     def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
         """Return the final outcome of a model, the kind of search for answers, and the signature of a metric."""

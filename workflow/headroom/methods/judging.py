@@ -53,7 +53,11 @@ logger = logging.getLogger(__name__)
 
 
 class Judge:
-    """A model on one set: every intervention is evaluated once; `known` are statistics from earlier evaluations."""
+    """A model on one set: every intervention is evaluated once; `known` are statistics from earlier evaluations.
+
+    Attributes:
+        others: Other sets that the model is judged on by turns, which keep no states while it is judged on this one.
+    """
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class Judge:
         self.replacements = replacements
         self.outcome = cache(self._outcome)
         self.steps: Steps | None = None
+        self.others: Sequence[EvaluationSet] = ()
 
     @property
     def full(self) -> Outcome:
@@ -89,10 +94,12 @@ class Judge:
             outcome = self.set.judge(self.model)
             warn_of_chance(self.set, outcome)
             return outcome
+        for other in self.others:
+            other.forget()
         outcome = self.set.judge_under(self.model, intervention, self.full, self.replacements)
         if self.steps:
             self.steps.step()
-        return outcome
+        return replace(outcome, answers=[])  # as many as there are pieces, of every intervention
 
     def _judged_before(self, intervention: Intervention) -> Statistics:
         known, here = self.known[intervention], self.full.sample.statistics
@@ -253,6 +260,8 @@ def build_judges(
     """
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name), replacements=replacements) for judged in sets]
+    for judge in judges:
+        judge.others = [judged for judged in sets if judged is not judge.set]
     share = given.shard.share(tried(model.sites)) if given.shard else tried(model.sites)
     follow(judges, share, stage, f"heads on {', '.join(judged.name for judged in sets)}")
     if given.shard:

@@ -1,5 +1,6 @@
 """How a study was made: configuration, versions, hardware, durations, signatures."""
 
+import math
 import os
 import platform
 import re
@@ -53,7 +54,7 @@ def provenance(tables: StudyTables, *, benchmarks: Sequence[Path], configuration
     Raises:
         HeadroomError: If a file cannot be read or is not of that form.
     """
-    stages = _stages(_benchmark_rows(benchmarks)) if benchmarks else None
+    stages = _stages(read_benchmarks(benchmarks)) if benchmarks else None
     folds = tuple(filter(None, (stages, _versions(), _signatures(tables))))
     again = _count_again(tables)
     lines = (_models(tables), _machine(tables), again, "The energy used was not measured.")
@@ -144,8 +145,12 @@ def _versions() -> Fold:
     return Fold("Versions where this report was written", tables=(Table("versions", frame, ("package", "version")),))
 
 
-def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
-    """Return one row per benchmark file: stage, run, seconds, peak memory (MB), processor time (s)."""
+def read_benchmarks(paths: Sequence[Path]) -> pandas.DataFrame:
+    """Return one row per benchmark file: stage, run, seconds, peak memory and its bound (MB), processor time (s).
+
+    Raises:
+        HeadroomError: If a file cannot be read or is not of that form.
+    """
     rows = []
     for path in sorted(paths):
         try:
@@ -155,7 +160,7 @@ def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
             raise HeadroomError(f"{path} is not a benchmark file of Snakemake: {error}") from error
         extra = {
             name: pandas.to_numeric(frame[column], errors="coerce").max() if column in frame else float("nan")
-            for name, column in (("memory", "max_rss"), ("processor", "cpu_time"))
+            for name, column in (("memory", "max_rss"), ("processor", "cpu_time"), ("bound", "bound"))
         }
         stage, run = (path.stem, "") if path.parent.name == "benchmarks" else (path.parent.name, path.stem)
         rows.append({"stage": stage, "run": run, "seconds": seconds.mean(), **extra})
@@ -163,7 +168,12 @@ def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
 
 
 def _stages(rows: pandas.DataFrame) -> Fold:
-    counted = {"seconds": ("seconds", "sum"), "processor": ("processor", "sum"), "memory": ("memory", "max")}
+    counted = {
+        "seconds": ("seconds", "sum"),
+        "processor": ("processor", "sum"),
+        "memory": ("memory", "max"),
+        "bound": ("bound", "max"),
+    }
     frame = rows.groupby("stage", sort=False).agg(jobs=("seconds", "size"), **counted)
     frame = frame.sort_values("seconds", ascending=False).reset_index()
     frame["share"] = frame["seconds"] / frame["seconds"].sum()
@@ -172,10 +182,15 @@ def _stages(rows: pandas.DataFrame) -> Fold:
         time=frame["seconds"].map(duration),
         share_of_time=frame["share"].map(percent),
         processor_time=frame["processor"].map(duration),
-        peak_memory=frame["memory"].map(lambda value: f"{count(value)} MB"),
+        peak_memory=frame["memory"].map(_say_megabytes),
+        bound_of_memory=frame["bound"].map(_say_megabytes),
     )
-    columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory")
+    columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory", "bound_of_memory")
     return Fold(f"Time per stage, all jobs together {total}", tables=(Table("stages", shown, columns),))
+
+
+def _say_megabytes(value: float) -> str:
+    return count(value) if math.isnan(value) else f"{count(value)} MB"
 
 
 def _signatures(tables: StudyTables) -> Fold | None:

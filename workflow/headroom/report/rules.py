@@ -45,4 +45,4 @@ DECIDE = Stage(
     reads=read,
     flags=lambda plan, values: {"study": plan.study.study},
 )
-RULES = (Rule(stages=(DECIDE,), environment="plain", minutes=15, memory=2000),)
+RULES = (Rule(stages=(DECIDE,), environment="plain", minutes=15),)

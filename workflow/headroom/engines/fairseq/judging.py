@@ -51,6 +51,10 @@ class TranslatedSet(ReferencedSet[TranslationModel, ParallelBatch]):
             found = sweep.result(intervention)
         return self.score(found.pieces, model.texts(found.pieces), found.nats, found.targets, found.again)
 
+    def forget(self) -> None:
+        """Forget the states of the plain model."""
+        self._sweep = None
+
     def _sweep_of(self, model: TranslationModel, full: Outcome[Pieces]) -> Sweep:
         batches = self.batches(model)
         if self._sweep is None or self._sweep[0] is not full:

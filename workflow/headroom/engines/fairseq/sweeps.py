@@ -22,6 +22,7 @@ from torch import Tensor
 
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
+from headroom.core.memory import STORED
 from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.candidates import Candidates, Marks, compute_features
@@ -55,8 +56,6 @@ if TYPE_CHECKING:
     from headroom.engines.fairseq.model import TranslationModel
     from headroom.settings.answers import DecodingSettings
 
-_ROOM = 2**30
-"""Bytes for all that is kept of the plain model; batches beyond it are computed from the first layer."""
 
 _WORTH = 0.25
 """If the first different pieces come before this share of a batch, the next batches are decoded plainly."""
@@ -167,9 +166,9 @@ class Sweep:
             assert batch.target is not None
             real, own = batch.target.ne(self._marks.forbidden[0]), self._counted(batch, guess)
             layout = Layout.of(batch.previous, real.sum(1), after(self._marks.begin, guess), own.sum(1))
-            plain = self._pass(batch, layout, own) if stored <= _ROOM else None
+            plain = self._pass(batch, layout, own) if stored <= STORED else None
             stored += plain.size if plain else 0
-            yield _Known(guess, layout, plain if stored <= _ROOM else None)
+            yield _Known(guess, layout, plain if stored <= STORED else None)
 
     def _counted(self, batch: ParallelBatch, guess: Tensor) -> Tensor:
         return verify_guess(guess, compute_limits(batch.lengths, self._settings, self._decoder), self._marks)

@@ -1,7 +1,8 @@
 """What a model is before its weights are read: its task, its heads, its size, from its configuration and tokenizer."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
+from headroom.core.memory import PROGRAM, ModelSize, Work
 from headroom.engines.hub.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.seq2seq.text import set_languages
@@ -33,15 +35,6 @@ _KINDS = {"classification": "E", "translation": "EAD", "language": "D"}
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
-_COPIES = 3
-"""Copies of the logits in a pass with gradients: the logits, their logarithms, the gradient."""
-
-_STATES = 16
-"""States of a layer that a pass keeps for gradients, in multiples of the model's width."""
-
-_PROGRAM = 4e8
-"""Bytes of a process with torch and transformers."""
-
 
 @dataclass(frozen=True)
 class Outline:
@@ -54,9 +47,8 @@ class Outline:
         sites: Its attention sites.
         uses: How often its sites run in a pass, together; more than there are of them if layers share some.
         groups: The number of groups of heads that share keys and values at all sites; that of heads if none are shared.
-        parameters: The number of its parameters.
+        size: Its size in float32.
         pieces: The number of pieces that it knows.
-        width: The width of its states.
         longest: The maximum input length in pieces.
         labels: The labels of a classifier.
         kept_whole: Why its heads can be masked but not removed; "" if they can, as far as its family is known.
@@ -68,9 +60,8 @@ class Outline:
     sites: Sequence[Site]
     uses: int
     groups: int
-    parameters: int
+    size: ModelSize
     pieces: int
-    width: int
     longest: int
     labels: Sequence[str]
     kept_whole: str
@@ -81,6 +72,11 @@ class Outline:
         return sum(site.heads for site in self.sites)
 
     @property
+    def parameters(self) -> int:
+        """The number of its parameters."""
+        return self.size.parameters
+
+    @property
     def multiply_adds(self) -> float:
         """Roughly its multiply-adds for a piece: one for each parameter, as often as its layers run."""
         return self.parameters * self.uses / len(self.sites)
@@ -89,11 +85,10 @@ class Outline:
         """Return the memory of its weights in bytes."""
         return self.parameters * _BYTES[dtype]
 
-    def needed_bytes(self, dtype: str, pieces: int) -> float:
-        """Return roughly the memory of a process that computes gradients on a batch of so many pieces, in bytes."""
-        logits = 0 if self.task == "classification" else _COPIES * self.pieces
-        states = 4 * pieces * (logits + _STATES * self.width * self.uses)
-        return _PROGRAM + self.weight_bytes(dtype) + states
+    def needed_bytes(self, dtype: str, examples: int, pieces: int) -> float:
+        """Return the memory of a process that computes gradients on a batch of examples of so many pieces, in bytes."""
+        work = Work(examples=examples, pieces=pieces, gradients=True)
+        return PROGRAM + work.count_bytes(replace(self.size, weights=self.weight_bytes(dtype)))
 
 
 def read_outline(settings: HubModelSettings) -> Outline:
@@ -116,7 +111,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
     if others := {live.site.kind for live in sites} - {*_KINDS[task]}:
         raise HeadroomError(f"{place}: {type(model).__name__} has a decoder ({', '.join(others)}); give an encoder")
     labels: Any = config.id2label if task == "classification" else {}
-    embedding: Any = model.get_input_embeddings()
+    shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
     return Outline(
         name=type(model).__name__,
         task=task,
@@ -124,9 +119,8 @@ def read_outline(settings: HubModelSettings) -> Outline:
         sites=[live.site for live in sites],
         uses=sum(live.uses for live in sites),
         groups=sum(live.site.heads if live.groups is None else len({*live.groups}) for live in sites),
-        parameters=sum(weight.numel() for weight in model.parameters()),
+        size=ModelSize.of_shapes(shapes, config.to_dict(), weights=4.0 * sum(map(math.prod, shapes.values()))),
         pieces=count_pieces(model),
-        width=int(embedding.embedding_dim),
         longest=min(int(tokenizer.model_max_length), longest_input(model)),
         labels=[labels[index] for index in sorted(labels)],
         kept_whole=find_family(config).kept_whole,

@@ -11,14 +11,12 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
+from headroom.core.memory import STORED
 from headroom.engines.batch import Given
 from headroom.engines.head_model import HeadModel
 from headroom.engines.reusable import trace_reusable
 
 Result = TypeVar("Result")
-
-LIMIT = 2**30
-"""Default bound of the stored states of a set in bytes."""
 
 
 class PlainStates(Generic[Given]):
@@ -27,7 +25,7 @@ class PlainStates(Generic[Given]):
     Only the first batches are stored, as many as fit into the limit, and none of a model whose states cannot be reused.
     """
 
-    def __init__(self, model: HeadModel[Given], batches: Sequence[Given], *, limit: int = LIMIT) -> None:
+    def __init__(self, model: HeadModel[Given], batches: Sequence[Given], *, limit: int = STORED) -> None:
         """Trace the model on two examples; at most `limit` bytes are stored."""
         self._model = model
         self._batches = batches

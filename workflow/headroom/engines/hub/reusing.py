@@ -37,6 +37,10 @@ class ReusingSet(EvaluationSet[Model, Given, Answer], Generic[Model, Given, Answ
         batches = self.batches(model)
         return self.judge_reading(batches, lambda number: self.read(model, batches[number]))
 
+    def forget(self) -> None:
+        """Forget the states of the plain model."""
+        self._states = None
+
     def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
         """Answer every example by the likeliest class or piece."""
         return self.judge(model), "argmax", self.signature

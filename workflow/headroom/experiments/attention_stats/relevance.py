@@ -16,7 +16,7 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.attention_stats.settings import RelevanceSettings
+from headroom.experiments.attention_stats.settings import BATCH_EXAMPLES, RelevanceSettings
 from headroom.experiments.attention_stats.table import RELEVANCE
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.experiments.attention_stats.relevance")
 
-BATCH_EXAMPLES = 32
-"""Examples in a batch, which does not change the result: activations and gradients of so many fit any GPU."""
 CONSERVED = 1e-3
 """Maximum relative error of the conservation of relevance; larger errors indicate an unsupported operation."""
 

@@ -6,6 +6,9 @@ from pydantic import Field, PositiveInt, field_validator
 
 from headroom.settings.base import Settings
 
+BATCH_EXAMPLES = 32
+"""Examples in a batch, which does not change the result: attention maps of so many fit any GPU."""
+
 Relation = Annotated[str, Field(pattern=r"^[a-z]+(:[a-z]+)*$")]
 
 

@@ -17,7 +17,7 @@ from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.attention_stats.settings import AttentionStatsSettings
+from headroom.experiments.attention_stats.settings import BATCH_EXAMPLES, AttentionStatsSettings
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
 from headroom.settings.base import SamplingSettings
 
@@ -28,8 +28,6 @@ logger = logging.getLogger("headroom.experiments.attention_stats.stage")
 
 MODELS = ("trained", "untrained")
 
-BATCH_EXAMPLES = 32
-"""Examples in a batch, which does not change the result: attention maps of so many fit any GPU."""
 FRESH = 1
 """Seed of the weights of the untrained model."""
 

@@ -62,5 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 row = {"kind": site.kind, "layer": site.layer, "measure": measure, "value": value}
                 rows.append(leading_columns(given, checkpoint) | row | {"signature": about.get(measure, on_text)})
         before = read_epoch(checkpoint), particles
+        del model  # the next one is loaded
         logger.info("compared the heads of %s", checkpoint)
     DIVERSITY.write(given.output, rows)

@@ -15,5 +15,6 @@ KEEP = Stage(
     flags=lambda plan, values: {"sets": ["choose", "test"], "replacement": values["replacement"]},
     loads_model=True,
     sharded=True,
+    work=lambda call: call.sweep("choose", "test", limit=call.task.keep_one.examples),
 )
 EXPERIMENT = Experiment(noun="keep_one", rules=(Rule(stages=(KEEP,), minutes=600),), sections=("section",))

@@ -29,8 +29,6 @@ CORRELATE = Stage(
 )
 EXPERIMENT = Experiment(
     noun="rank_correlation",
-    rules=(
-        Rule(stages=(SETTLE, AGREE, CORRELATE), name="rankings", per=(), environment="plain", minutes=15, memory=1000),
-    ),
+    rules=(Rule(stages=(SETTLE, AGREE, CORRELATE), name="rankings", per=(), environment="plain", minutes=15),),
     sections=("section",),
 )

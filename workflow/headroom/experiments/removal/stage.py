@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sliced = engine.load(given.checkpoint)
     sliced.realise(intervention, replacements)
     sliced.save(given.sliced)
+    del sliced  # another one is loaded
     checks = compare(full, intervention, engine.load(given.sliced), judged, replacements)
     logger.info("removed %d heads; outputs identical: %s", len(intervention.removed), bool(checks["identical_outputs"]))
     repair = {} if replacements is None else {"repair": settings.repair, "calibration": CALIBRATION_SET}

@@ -32,6 +32,6 @@ PRUNED = replace(
 )
 EXPERIMENT = Experiment(
     noun="roles",
-    rules=(Rule(stages=(ASSIGN, PRUNED), per=(), environment="plain", minutes=15, memory=2000),),
+    rules=(Rule(stages=(ASSIGN, PRUNED), per=(), environment="plain", minutes=15),),
     sections=("section",),
 )

@@ -11,7 +11,6 @@ import argparse
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from typing import Any
 
 from headroom.core.command import leading_columns
@@ -81,15 +80,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     skipped = {name: why for name in named if (why := reason_to_skip(criterion(name), labelled=not given.no_labels))}
     functions = list(choose_functions(given.family, named, skipped))
     examples = engine.examples(given.set, settings.examples)
-    load = lru_cache(maxsize=1)(lambda checkpoint, maps: engine.load(checkpoint, maps=maps))
     asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
+    model: Any = None
+    loaded = None
     steps = [(checkpoint, function) for checkpoint in given.checkpoints for function in functions]
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
         leading = leading_columns(given, checkpoint) | {"signature": signature(**asked)}
         try:
-            model = load(checkpoint, any(one.maps for one in own))
+            wanted = checkpoint, any(one.maps for one in own)
+            if wanted != loaded:
+                model = None  # before the next one is loaded
+                model, loaded = engine.load(checkpoint, maps=wanted[1]), wanted
             batches = engine.batches(model, examples, settings.batch_examples)
             uses = sum(live.uses for live in model.live_sites)
             special = {"uses": uses} if uses > len(model.live_sites) else {}

@@ -85,6 +85,10 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
                 self._check(model, intervention, pieces, again)
         return self.score(pieces, model.texts(pieces), nats, tokens, again)
 
+    def forget(self) -> None:
+        """Forget the states of the plain model, and its translations as targets."""
+        self._sweep = None
+
     def _draft(self, model: Seq2SeqModel, batch: PairBatch, full: Outcome[Pieces]) -> PairBatch:
         """Return a batch with the plain model's translations as targets."""
         return model.teach(batch, [[*full.answers[place], model.words.end] for place in batch.positions])
