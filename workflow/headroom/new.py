@@ -11,7 +11,7 @@ import yaml
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.core.files import parse_yaml, write_lines
+from headroom.core.files import write_lines
 from headroom.core.formatting import plural
 from headroom.data.given import Given, find_documents, find_labelled, find_parallel
 from headroom.experiments.listed import list_experiments
@@ -231,7 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outline = read_outline(settings)
     text = find_text(given.text, outline, given.labels, output.with_suffix(""))
     written = write_study(output.stem, outline, settings, text)
-    plan = Plan(load_study(parse_yaml(written), str(output)))
+    plan = Plan(load_study(yaml.safe_load(written), str(output)))
     for path, lines in text.files.items():
         write_lines(path, list(lines))
     if mistakes := [*missing_files(plan.study), *wrong_criteria(plan)]:

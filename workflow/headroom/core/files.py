@@ -166,7 +166,7 @@ def link(source: Path, target: Path) -> None:
 
 
 def parse_yaml(text: str) -> Any:
-    """Return what a text in YAML says; libyaml, where PyYAML has it, is ten times as fast.
+    """Return what a text of the package in YAML says; libyaml, where PyYAML has it, is ten times as fast.
 
     Raises:
         yaml.YAMLError: If it is not YAML.

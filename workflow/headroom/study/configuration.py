@@ -7,7 +7,6 @@ from typing import Any, Literal
 import yaml
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import parse_yaml
 from headroom.settings.models import PRETRAINED
 from headroom.settings.study import gather_tasks
 from headroom.study.arms import ArmDescription, describe_arm
@@ -26,7 +25,7 @@ def read_configuration(path: Path | None) -> Any:
     if path is None:
         return None
     try:
-        return parse_yaml(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))  # libyaml refuses some characters
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
 
