@@ -1,4 +1,4 @@
-"""docs/results.md: every linked number is that of its cell on the index, or of the claim in a study's report."""
+"""README.md and docs/results.md: every linked number is that of its cell on the index, or of the claim in a report."""
 
 import re
 
@@ -12,10 +12,12 @@ from headroom.report.comparison import GroundCell
 from headroom.study.selection import rows_where
 from whole_project import ROOT
 
-TEXT = (ROOT / "docs" / "results.md").read_text("utf-8")
-CELLS = re.findall(r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\(\.\./reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT)
+TEXT = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/results.md"))
+CELLS = re.findall(
+    r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT
+)
 IN_REPORTS = re.findall(
-    r"\[([^][]+\[[^][]+\][^][]*)\]\(\.\./reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
+    r"\[([^][]+\[[^][]+\][^][]*)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
 )
 WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
 
