@@ -28,8 +28,9 @@ ENVIRONMENT = re.compile(r"^#   source: (\S+)\.yaml\n#   prefix: (\S+)$", flags=
 
 
 def containerize() -> str:
-    """Return Snakemake's output for the starter study, whose stages use all environments."""
-    command = [sys.executable, "-m", "snakemake", "--containerize", "--configfile", "config.yaml"]
+    """Return Snakemake's output for a study with the tasks of two, whose stages use all environments."""
+    studies = ("config.yaml", "studies/entailment.yaml")
+    command = [sys.executable, "-m", "snakemake", "--containerize", "--configfile", *studies]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ended.returncode:
         sys.exit(f"headroom: snakemake --containerize failed:\n{ended.stderr}")

@@ -10,7 +10,6 @@ from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq import training
 from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.methods.judging import Judge
 from headroom.settings.answers import DecodingSettings
 from toy_fairseq import write_data
 from training_runs import Translation
@@ -45,9 +44,8 @@ def test_batches_have_the_beginnings_and_the_end_mark(short, texts):
 @pytest.mark.parametrize("profile", ["E1:1", "A2:3", "D1:2", "D2:1"])
 def test_a_sweep_over_long_sentences_equals_plain_decoding(short, texts, profile):
     judged = TranslatedSet(name="test", pairs=ParallelText(*texts), settings=LONG, resamples=10)
-    judge = Judge(short, judged)
     intervention = Intervention(parse_profile(profile, short.sites))
-    swept = judge.outcome(intervention)
+    swept = judged.judge_under(short, intervention, judged.judge(short), None)
     with short.gates.masked(intervention.removed):
         plain = short.translate_pieces(judged.batches(short), LONG)
     assert swept.answers == plain
