@@ -63,7 +63,7 @@ archives: environment  ## write the tables of finished studies as archives: make
 test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
 	@$(PYTEST) -m "not (long or faults or conda or slurm)"
 
-test-all: lint  ## lint and all tests but faults, conda and Slurm (20 to 25 minutes on two cores); REQUIRE=chromium: none without it
+test-all: lint  ## lint and all tests but faults, conda and Slurm (25 to 40 minutes on two cores); REQUIRE=chromium: none without it
 	@$(PYTEST) -m "not (faults or conda or slurm)" $(addprefix --require ,$(REQUIRE))
 
 test-faults: everything  ## fault injection: interruptions, full disks and memory at every moment, with a table
