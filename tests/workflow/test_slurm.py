@@ -84,7 +84,7 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
 
 
 def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study: Project, finished: Finished) -> None:
-    tables = [f"results/tiny/{name}/{RUN}.csv" for name in ("ablation", "pruning_epochs")]
+    tables = [f"results/tiny/{name}.csv" for name in (f"ablation/{RUN}.zero", f"pruning_epochs/{RUN}")]
     ended = submitted(slurm, study, *tables, "--config", "shards=3")
     assert ended.status == 0, ended.output
     for table in tables:
