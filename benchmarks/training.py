@@ -3,7 +3,7 @@
 Needs the finished starter study, for its text. The peer has fairseq's own task, criterion and Adam. Both make the same
 update in turns, the project's with the norm of the heads' gradients that it records; the median of the ratios is
 printed with its 95 % bootstrap interval. In the same turns large matrices are multiplied: what share of that speed the
-matrix products of an update have tells how much of a training is anything else.
+matrix products of an update have shows how much of a training is anything else.
 """
 
 import argparse
