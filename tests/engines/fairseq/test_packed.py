@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from headroom.engines.fairseq import candidates as module
+from headroom.engines.candidates import Projection
 from headroom.engines.fairseq import sweeps
-from headroom.engines.fairseq.candidates import Candidates, Marks, forbid_pieces
 from headroom.engines.fairseq.packed import Layout
+from headroom.engines.fairseq.readout import Marks, best_pieces, compute_features, find_candidates, forbid_pieces
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.settings.answers import DecodingSettings
 
@@ -38,20 +38,23 @@ def test_equal_translations_have_the_positions_of_one():
 
 @pytest.mark.parametrize("change", [0.0, 0.01, 0.3, 3.0])
 @pytest.mark.parametrize("bias", [False, True])
-def test_candidates_give_the_best_pieces_of_another_model(monkeypatch, change, bias):
+def test_candidates_give_the_best_pieces_of_another_model(change, bias):
     torch.manual_seed(3)
     output = torch.nn.Linear(6, 30, bias=bias).requires_grad_(False)
     with torch.no_grad():
         output.weight[1] += 9  # a forbidden piece is never the best
     decoder = SimpleNamespace(layer_norm=None, project_out_dim=None, output_projection=output, output_layer=output)
     states, place = torch.randn(400, 6), torch.randint(0, 3, (400,))
-    found = Candidates(decoder, states, place, MARKS)
+    found = find_candidates(decoder, Projection(output.weight, output.bias, MARKS.forbidden), states, place, MARKS)
     other = states + change * torch.randn(400, 6)
     expected = forbid_pieces(output(other), place, MARKS).argmax(-1)
     computed = []
-    whole = module.best_pieces
-    monkeypatch.setattr(module, "best_pieces", lambda *given: computed.append(len(given[1])) or whole(*given))
-    assert torch.equal(found.best(other), expected)
+
+    def search(some):
+        computed.append(len(some))
+        return best_pieces(decoder, other[some], place[some], MARKS)
+
+    assert torch.equal(found.best(compute_features(decoder, other), search), expected)
     assert sum(computed) < 40 if change < 0.1 else sum(computed) > 0
     before = forbid_pieces(output(states), place, MARKS).argmax(-1)
     assert (expected != before).any() == (change > 0)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.engines.hub import readout
-from headroom.engines.hub.readout import Readout, best_pieces, read_pieces
+from headroom.engines.hub.readout import Readout, best_pieces, rank_pieces, read_pieces
 from small_models import CAUSAL, EAGER_ONLY, REFUSED, SEQ2SEQ, build_small, inputs_of
 
 FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
@@ -34,9 +34,13 @@ def test_readings_are_those_of_whole_logits_in_parts_of_any_size(family, monkeyp
     read = Readout(model)
     for room in (1, 40, 10_000):
         monkeypatch.setitem(readout._ROOM, "cpu", room)
-        found, best = read_pieces(read.parts(run, PLACES), TARGET)
+        reading = read.read(run, PLACES)
+        found, best = read_pieces(reading.parts(), TARGET)
         torch.testing.assert_close(found, nats, rtol=1e-5, atol=1e-5)
-        assert best.tolist() == best_pieces(read.parts(run, PLACES), TARGET).tolist() == logits.argmax(-1).tolist()
+        assert best.tolist() == best_pieces(reading.parts(), TARGET).tolist() == logits.argmax(-1).tolist()
+        assert rank_pieces(reading.parts(), 4).tolist() == logits.topk(4).indices.tolist()
+        some = torch.tensor([1, 4])
+        assert best_pieces(reading.parts(some), TARGET[some]).tolist() == best[some].tolist()
     assert shapes[2:] == [(2, 6, 30) if family in CHANGED else (0, 1, 30)] * (len(shapes) - 2)
 
 

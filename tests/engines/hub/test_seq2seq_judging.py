@@ -9,6 +9,7 @@ from headroom.data.parallel import ParallelText
 from headroom.engines import translation_scores
 from headroom.engines.engine import AGAIN
 from headroom.engines.hub.plain_states import PlainStates
+from headroom.engines.hub.readout import Reading
 from headroom.engines.hub.seq2seq import judging
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.settings.answers import DecodingSettings
@@ -54,6 +55,22 @@ def test_sweeps_give_the_answers_of_plain_generation(translator, rows, monkeypat
         numpy.testing.assert_allclose(found.sample.statistics["loss"][:, 0], nats, rtol=1e-5)
         changed += found.answers != full.answers
     assert changed
+
+
+def test_candidates_give_the_pieces_of_all_logits(translator, monkeypatch):
+    (batch,) = sentences(at_once=6).batches(translator)
+    places = batch.taught[1].ge(0)
+    (known,) = translator.find_candidates([(batch, places)], 2**20)
+    assert translator.find_candidates([(batch, places)], known.size - 1) == []
+    searched, parts = [], Reading.parts
+    monkeypatch.setattr(Reading, "parts", lambda own, rows: searched.append(len(rows)) or parts(own, rows))
+    with torch.inference_mode():
+        translator.best_pieces(batch, places, known)
+        assert sum(searched) < 0.2 * places.sum()
+        for profile in PROFILES:
+            with translator.gates.applied(Intervention(parse_profile(profile, translator.sites))):
+                best = translator.best_pieces(batch, places)
+                assert translator.best_pieces(batch, places, known).tolist() == best.tolist()
 
 
 def test_sentences_generated_again_are_counted_and_differences_found(translator, monkeypatch):

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from headroom.engines.candidates import Candidates
 from headroom.engines.fairseq.attention import Cache, FusedAttention
-from headroom.engines.fairseq.candidates import (
-    Candidates,
-    Marks,
-    best_pieces,
-    compute_logits,
-    forbid_pieces,
-)
+from headroom.engines.fairseq.readout import Marks, best_pieces, compute_features, compute_logits, forbid_pieces
 
 if TYPE_CHECKING:
     from headroom.engines.fairseq.batches import ParallelBatch
@@ -175,7 +170,13 @@ def mismatches(
     row, place = verify_guess(guess, limits, marks).nonzero(as_tuple=True)
     own = states.transpose(0, 1)[row, place]  # (N, width)
     best = guess.clone()
-    best[row, place] = candidates.best(own) if candidates else best_pieces(model.decoder, own, place, marks)
+    if candidates is None:
+        best[row, place] = best_pieces(model.decoder, own, place, marks)
+    else:
+        best[row, place] = candidates.best(
+            compute_features(model.decoder, own),
+            lambda some: best_pieces(model.decoder, own[some], place[some], marks),
+        )
     wrong = best != guess
     rows = wrong.any(1).nonzero().squeeze(1)
     first = wrong[rows].int().argmax(1)

@@ -17,10 +17,10 @@ from headroom.core.heads import parse_profile
 from headroom.data.subwords import piece_spans
 from headroom.engines.fairseq.attention import FusedAttention, fuse
 from headroom.engines.fairseq.batches import Language, ParallelBatch, cut, load_languages
-from headroom.engines.fairseq.candidates import Marks
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, describe_mismatch, load_state, save_model
 from headroom.engines.fairseq.decoding import ROWS, compute_limits, encode, greedy, join_encoded, pieces_until_end
 from headroom.engines.fairseq.nats import piece_nats
+from headroom.engines.fairseq.readout import Marks
 from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch

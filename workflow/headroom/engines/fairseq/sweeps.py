@@ -23,9 +23,9 @@ from torch import Tensor
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.core.memory import STORED
+from headroom.engines.candidates import Candidates, Projection
 from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import ParallelBatch
-from headroom.engines.fairseq.candidates import Candidates, Marks, compute_features
 from headroom.engines.fairseq.changes import (
     Rows,
     after,
@@ -49,6 +49,7 @@ from headroom.engines.fairseq.decoding import (
 )
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.packed import Layout, Packed, begin, run
+from headroom.engines.fairseq.readout import Marks, compute_features, find_candidates
 from headroom.engines.translation_scores import sample_rows
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class _Plain:
     def size(self) -> int:
         """The bytes of all tensors."""
         tensors = [*self.encoded["encoder_states"], *self.states, *self.z.values(), *self.packed.tensors()]
-        return sum(tensor.numel() * tensor.element_size() for tensor in (*tensors, *self.candidates.tensors()))
+        return sum(tensor.nbytes for tensor in tensors) + self.candidates.size
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ class Sweep:
         self._decoder, self._encoder = model.model.decoder, model.model.encoder
         self._batches, self._settings, self._marks = batches, settings, model.marks
         self._translations = plain
+        output = self._decoder.output_projection
+        self._projection = Projection(output.weight, output.bias, self._marks.forbidden)
         self._known = list(self._passes())
 
     @torch.inference_mode()
@@ -180,7 +183,8 @@ class Sweep:
             encoded, packed = encode(self._encoder, batch), Packed(layout)
             states = run(self._decoder, [begin(self._decoder, layout)], encoded, packed)
         row, place = own.nonzero(as_tuple=True)
-        candidates = Candidates(self._decoder, states[-1][0, layout.guess[row, place]], place, self._marks)
+        last = states[-1][0, layout.guess[row, place]]  # (N, width)
+        candidates = find_candidates(self._decoder, self._projection, last, place, self._marks)
         return _Plain(encoded, states, z, packed, candidates)
 
     def _encoded(self, batch: ParallelBatch, known: _Known, intervention: Intervention) -> Encoded:

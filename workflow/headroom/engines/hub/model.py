@@ -174,7 +174,7 @@ class HubModel(HeadModel[Given]):
         Both are 0 where there is no target. `target` are the right pieces, (B, T); -100 where none is predicted.
         """
         places = target.ge(0)
-        nats, best = read_pieces(self.readout.parts(lambda: self.logits(batch), places), target[places])
+        nats, best = read_pieces(self.readout.read(lambda: self.logits(batch), places).parts(), target[places])
         return nats.new_zeros(target.shape).masked_scatter_(places, nats), torch.zeros_like(target).masked_scatter_(
             places, best
         )

@@ -5,7 +5,7 @@ them. Losses and the likeliest pieces are therefore found part by part, at the p
 Results are those of whole logits up to rounding.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,8 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
+
+from headroom.engines.candidates import Projection
 
 _ROOM = {"cpu": 2**20, "cuda": 2**26}
 """Logits that exist at a time, by the type of the device: about as many as its caches, or memory, hold with ease."""
@@ -33,38 +35,22 @@ class Readout:
         self._model = model
         self._projects: bool | None = None
 
-    def parts(self, run: Callable[[], Tensor], places: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """Yield the parts of the logits of a pass at some places; see `Parts`. They may be changed.
+    def read(self, run: Callable[[], Tensor], places: Tensor) -> "Reading":
+        """Return what a pass shows at some places.
 
         Args:
             run: A pass of the model, which returns its logits, (B, T, V).
             places: The positions that are read, (B, T); there are N of them.
         """
-        cut, pieces = self._run(run, places)
-        room = _ROOM.get(places.device.type, 2**20)
-        width = max(1, room // max(1, int(places.sum())))
-        for start in range(0, pieces, width):
-            logits = cut(slice(start, start + width))
-            yield start, logits.to(torch.promote_types(logits.dtype, torch.float32))
-
-    def _run(self, run: Callable[[], Tensor], places: Tensor) -> tuple[Callable[[slice], Tensor], int]:
-        """Run a pass, and return what computes the logits of some pieces (N, pieces), and the number of all pieces."""
         output: Any = self._model.get_output_embeddings()
         if self._projects is None:
             self._projects = type(output) is nn.Linear and self._is_whole(output, run)
         if not self._projects:
-            logits = run()
-            return lambda pieces: logits[..., pieces][places], logits.shape[-1]
+            return Reading(run()[places])
         with _kept_from(output) as states:
             run()
-        (read,) = states
-        chosen, bias = read[places], self._bias(output)  # (N, D)
-        weight = output.weight
-
-        def project(pieces: slice) -> Tensor:
-            return nn.functional.linear(chosen, weight[pieces], None if bias is None else bias[pieces])
-
-        return project, len(weight)
+        (features,) = states
+        return Reading(features[places], output.weight, self._bias(output))
 
     def _is_whole(self, output: nn.Linear, run: Callable[[], Tensor]) -> bool:
         """Return whether the logits of a pass are those of the projection, called once, with the model's own bias."""
@@ -87,6 +73,39 @@ class Readout:
         if added is None or own is None:
             return own if added is None else added[0]
         return own + added[0]
+
+
+class Reading:
+    """What a pass shows at N places: its features, which output weights project to logits, or the logits themselves."""
+
+    def __init__(self, states: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> None:
+        """Store features (N, D) with weights (V, D) and biases (V,), or without weights logits (N, V)."""
+        self._states, self._weight, self._bias = states, weight, bias
+
+    def parts(self, rows: Tensor | None = None) -> Iterator[tuple[int, Tensor]]:
+        """Yield the parts of the logits, see `Parts`, at some of the places or at all. They may be changed."""
+        states = self._states if rows is None else self._states[rows]
+        pieces = states.shape[1] if self._weight is None else len(self._weight)
+        width = max(1, _ROOM.get(states.device.type, 2**20) // max(1, len(states)))
+        for start in range(0, pieces, width):
+            logits = self._cut(states, slice(start, start + width))
+            yield start, logits.to(torch.promote_types(logits.dtype, torch.float32), copy=self._weight is None)
+
+    def project(self, forbidden: Sequence[int]) -> Projection | None:
+        """Return the output weights, of which some pieces are never produced; None without weights of 32 bits."""
+        if self._weight is None or self._weight.dtype not in (torch.float32, torch.float64):
+            return None
+        return Projection(self._weight, self._bias, forbidden)
+
+    @property
+    def features(self) -> Tensor:
+        """The features of a model whose weights `project` returns, (N, D)."""
+        return self._states
+
+    def _cut(self, states: Tensor, pieces: slice) -> Tensor:
+        if self._weight is None:
+            return states[:, pieces]
+        return nn.functional.linear(states, self._weight[pieces], None if self._bias is None else self._bias[pieces])
 
 
 @contextmanager
@@ -128,6 +147,19 @@ def best_pieces(parts: Parts, like: Tensor) -> Tensor:
     for start, logits in parts:
         best.add(start, logits)
     return best.pieces
+
+
+def rank_pieces(parts: Parts, count: int) -> Tensor:
+    """Return the likeliest pieces at the places of the parts, the likeliest first, (N, count)."""
+    values, pieces = None, None
+    for start, logits in parts:
+        own, places = logits.topk(min(count, logits.shape[1]), 1)
+        values = own if values is None else torch.cat([values, own], 1)
+        pieces = places + start if pieces is None else torch.cat([pieces, places + start], 1)
+        values, kept = values.topk(min(count, values.shape[1]), 1)
+        pieces = pieces.gather(1, kept)
+    assert pieces is not None
+    return pieces
 
 
 class _Best:

@@ -15,6 +15,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.interventions import Intervention
+from headroom.core.memory import STORED
 from headroom.engines.engine import Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.head_model import take_rows
@@ -22,6 +23,7 @@ from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.seq2seq.batches import PairBatch, join_sources
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.translation_scores import Pieces, ReferencedSet, sample_rows
+from headroom.settings.answers import DecodingSettings
 
 ROWS = {"cpu": 32, "cuda": 256}
 """Sentences that are generated at a time, from several batches, by the type of the device."""
@@ -66,7 +68,8 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         """Evaluate under an intervention, reusing what the plain model computes for the same set."""
         batches = self.batches(model)
         if self._sweep is None or self._sweep[0] is not full or not self._sweep[1].states.belong_to(model):
-            self._sweep = full, Verifier(model, batches, [self._draft(model, batch, full) for batch in batches])
+            drafts = [self._draft(model, batch, full) for batch in batches]
+            self._sweep = full, Verifier(model, batches, drafts, self.settings)
         verifier = self._sweep[1]
         pieces, again = list(full.answers), numpy.zeros((len(full.answers), 2))
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
@@ -78,7 +81,7 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
                 if resampled:  # heads depend on the batch, which is generated as it is
                     self._renew(model, batch, pieces)
                     continue
-                changes = verifier.find_changed(number, model.limits(batch, self.settings))
+                changes = verifier.find_changed(number)
                 changed += [Change(take_rows(batch, [row]), begun) for row, begun in changes.items()]
             self._continue(model, changed, pieces)
             if not resampled:
@@ -133,30 +136,44 @@ class Verifier:
         states: The states.
     """
 
-    def __init__(self, model: Seq2SeqModel, batches: Sequence[PairBatch], drafts: Sequence[PairBatch]) -> None:
-        """Store batches with references, and those with translations; gates must be clear."""
-        self._model, self._batches, self._drafts = model, batches, drafts
-        self.states = PlainStates(model, [one for pair in zip(batches, drafts) for one in pair])
+    def __init__(
+        self, model: Seq2SeqModel, batches: Sequence[PairBatch], drafts: Sequence[PairBatch], settings: DecodingSettings
+    ) -> None:
+        """Store batches with references, and those with translations within the limits; gates must be clear."""
+        self._model, self._drafts = model, drafts
+        self._chosen = [self._choose(draft, model.limits(draft, settings)) for draft in drafts]
+        self._candidates = model.find_candidates(zip(drafts, self._chosen), STORED)
+        limit = STORED - sum(one.size for one in self._candidates)
+        self.states = PlainStates(model, [one for pair in zip(batches, drafts) for one in pair], limit=limit)
 
     def losses(self, number: int) -> tuple[Tensor, Tensor]:
         """Return the losses of a batch as `Seq2SeqModel.losses` does."""
         return self.states.run(2 * number, self._model.losses)
 
-    def find_changed(self, number: int, limits: Tensor) -> dict[int, Pieces]:
+    def find_changed(self, number: int) -> dict[int, Pieces]:
         """Return the rows of a batch whose translation is no longer the best, and the best as far as it is known.
 
-        That is up to the first different piece. At its limit every translation ends.
+        That is up to the first different piece.
         """
-        target = self._drafts[number].taught[1]
-        given = len(self._model.words.begin) - 1
-        places = torch.arange(target.shape[1], device=target.device) - given
-        chosen = target.ge(0) & (places < limits[:, None])
-        best = self.states.run(2 * number + 1, lambda batch: self._model.best_pieces(batch, chosen))
+        target, chosen = self._drafts[number].taught[1], self._chosen[number]
+        known = self._candidates[number] if number < len(self._candidates) else None
+        best = self.states.run(2 * number + 1, lambda batch: self._model.best_pieces(batch, chosen, known))
         wrong = best != target[chosen]
         found: dict[int, Pieces] = {}
         for (row, place), piece in zip(chosen.nonzero()[wrong].tolist(), best[wrong].tolist()):
-            found.setdefault(row, [*target[row, given:place].tolist(), piece])
+            found.setdefault(row, [*target[row, self._given : place].tolist(), piece])
         return found
+
+    @property
+    def _given(self) -> int:
+        """The number of the decoder's first targets that are given, as the code of a language is."""
+        return len(self._model.words.begin) - 1
+
+    def _choose(self, draft: PairBatch, limits: Tensor) -> Tensor:
+        """Return the places (B, T) at which the next piece is chosen: at its limit (B,) every translation ends."""
+        target = draft.taught[1]
+        places = torch.arange(target.shape[1], device=target.device) - self._given
+        return target.ge(0) & (places < limits[:, None])
 
 
 def _to_numpy(nats: Tensor, targets: Tensor) -> tuple[ndarray, ndarray]:

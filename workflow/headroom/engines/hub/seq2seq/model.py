@@ -1,7 +1,8 @@
 """An encoder-decoder model of transformers that translates, with its tokenizer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from torch import Tensor, nn
 from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, PreTrainedTokenizerBase
 
 from headroom.core.files import read_lines
+from headroom.engines.candidates import Candidates
 from headroom.engines.hub.model import HubModel, sum_nats
-from headroom.engines.hub.readout import Parts, best_pieces
+from headroom.engines.hub.readout import Parts, best_pieces, rank_pieces
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
@@ -230,13 +232,46 @@ class Seq2SeqModel(HubModel[PairBatch]):
         rows = output[:, marks.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
-    def best_pieces(self, batch: PairBatch, places: Tensor) -> Tensor:
+    def best_pieces(self, batch: PairBatch, places: Tensor, candidates: Candidates | None = None) -> Tensor:
         """Return the pieces that a greedy search would choose at some places of a batch with references, (N,).
 
-        `places` (B, T) are N positions of the decoder's input.
+        Args:
+            batch: The batch.
+            places: N positions of the decoder's input, (B, T).
+            candidates: Those of a similar model at these places, which most often save the logits.
         """
-        first = places.nonzero()[:, 1] == len(self.words.begin) - 1  # (N,): none ends here
-        return best_pieces(self._allowed(self.readout.parts(lambda: self.logits(batch), places), first), first.long())
+        first = self._find_first(places)
+        reading = self.readout.read(lambda: self.logits(batch), places)
+
+        def search(rows: Tensor) -> Tensor:
+            return best_pieces(self._allowed(reading.parts(rows), first[rows]), rows)
+
+        if candidates is None:
+            return search(torch.arange(len(first), device=first.device))
+        return candidates.best(reading.features, search)
+
+    def find_candidates(self, batches: Iterable[tuple[PairBatch, Tensor]], limit: int) -> list[Candidates]:
+        """Return the candidates of batches at places as of `best_pieces`; of the first ones, in so many bytes at most.
+
+        There are none without output weights of 32 bits.
+        """
+        projection, found, size = None, list[Candidates](), 0
+        for batch, places in batches:
+            reading = self.readout.read(partial(self.logits, batch), places)
+            projection = projection or reading.project(self.forbidden)
+            if projection is None:
+                break
+            ranked = rank_pieces(self._allowed(reading.parts(), self._find_first(places)), projection.ranked)
+            one = Candidates(projection, reading.features, ranked)
+            size += one.size
+            if size > limit:
+                break
+            found.append(one)
+        return found
+
+    def _find_first(self, places: Tensor) -> Tensor:
+        """Return which of N places are those of a first piece, (N,): no translation ends there."""
+        return places.nonzero()[:, 1] == len(self.words.begin) - 1
 
     def _allowed(self, parts: Parts, first: Tensor) -> Parts:
         for start, logits in parts:
