@@ -43,6 +43,7 @@ def main() -> None:
     parser.add_argument("--environment", type=Path, default=Path("work/peers"), help="where it is made")
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--windows", type=int, default=4, help="of 128 pieces, of the decoder")
+    parser.add_argument("--sentences", type=int, default=64, help="of 24 words, of the encoder-decoder")
     parser.add_argument("--only", nargs="+", choices=list(COMPARISONS), default=list(COMPARISONS))
     given = parser.parse_args()
     enter_environment(given.environment.absolute())
@@ -61,7 +62,8 @@ def enter_environment(place: Path) -> None:
     if not (place / "ready").exists():
         venv.create(place, with_pip=True, clear=True)
         own = sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)})
-        Path(own, "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        package = Path(__file__).parents[1] / "workflow"
+        Path(own, "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n{package}\n")
         lock = Path(__file__).parents[1] / "envs" / "workflow.txt"
         subprocess.run([python, "-m", "pip", "install", "-qq", "-c", lock, *PEERS], check=True)
         (place / "ready").touch()
@@ -299,10 +301,15 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
     sides = {f"{side}_{what}": size for side in ("encoder", "decoder") for what, size in MARIAN.items()}
     marks = {"pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1, "forced_eos_token_id": None}
     config = MarianConfig(vocab_size=58101, d_model=512, activation_function="swish", **marks, **sides)
-    with written(MarianMTModel(config)) as place:
+    drawn = MarianMTModel(config)
+    with torch.no_grad():
+        for path, weight in drawn.named_parameters():
+            if "out_proj" in path:
+                weight.mul_(ATTENTION)
+    with written(drawn) as place:
         model = Seq2SeqModel.load(place, "cpu", "sdpa")
-    pairs = ParallelText(*(draw_texts(16, 24, config.vocab_size, seed) for seed in (0, 1)))
-    settings = DecodingSettings(length_factor=0, length_offset=24, sentences_at_once=16)
+    pairs = ParallelText(*(draw_texts(given.sentences, 24, config.vocab_size, seed) for seed in (0, 1)))
+    settings = DecodingSettings(length_factor=0, length_offset=24, sentences_at_once=32)
     judged = Seq2SeqSet(name="text", pairs=pairs, settings=settings, resamples=2)
     batches, full = judged.batches(model), judged.judge(model)
     prepare(model, judged, full=full)
@@ -325,9 +332,8 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
     compare(f"{name}, losses", lose, {"whole passes": partial(run_plainly, model, read)}, given.repeats)
 
     def answer() -> list[Any]:
-        return [
-            judged.judge_under(model, Intervention.without(head), full, None).answers for head in choose_heads(model)
-        ]
+        every = map(Intervention.without, choose_heads(model))
+        return [judged.translate_under(model, one, full, None)[0] for one in every]
 
     generate = partial(run_plainly, model, lambda: model.translate_pieces(batches, settings))
     found = show_costs(f"{name}, answers", answer, {"generation": generate}, given.repeats)
@@ -340,6 +346,9 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
 
 MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
 """Each side of OPUS-MT."""
+
+ATTENTION = 0.06
+"""Factor of random output weights of attention, with which a head changes as many translations as in trained models."""
 
 
 def compare_gradients(name: str, given: argparse.Namespace) -> None:
@@ -369,7 +378,7 @@ def compare_integral(name: str, given: argparse.Namespace) -> None:
     from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
     from headroom.methods.masked_losses import set_gates
 
-    model, judged, _ = load_decoder(4)
+    model, judged, _ = load_decoder(2)
     (batch,), heads = judged.batches(model), all_heads(model.sites)
 
     def own() -> list[float]:
@@ -382,7 +391,8 @@ def compare_integral(name: str, given: argparse.Namespace) -> None:
 
     def captum() -> list[float]:
         points = {"n_steps": STEPS + 1, "method": "riemann_trapezoid", "internal_batch_size": 1}
-        return (-IntegratedGradients(lose).attribute(torch.ones(1, len(heads)), **points)[0]).tolist()
+        found = -IntegratedGradients(lose).attribute(torch.ones(1, len(heads)), **points)[0]
+        return (found * (STEPS + 1) / STEPS).tolist()  # captum's points are so many, but the intervals one less
 
     compare(name, own, {"captum": captum}, given.repeats)
 
@@ -395,7 +405,7 @@ def compare_attribution(name: str, given: argparse.Namespace) -> None:
     from headroom.methods.criteria.attention_attribution import attention_attribution_scores
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    model, judged = load_encoder("eager", 4, 16)
+    model, judged = load_encoder("eager", 8, 16)
     (batch,) = judged.batches(model)
     shown: dict[int, Any] = {}  # attention weights by layer
     instead: dict[int, Any] = {}
@@ -423,7 +433,7 @@ def compare_attribution(name: str, given: argparse.Namespace) -> None:
                 instead[place] = given
                 return model.model(**batch.inputs).logits.softmax(-1).gather(1, batch.labels[:, None])[:, 0]
 
-            points = {"n_steps": STEPS // 4, "method": "riemann_right", "internal_batch_size": len(weights)}
+            points = {"n_steps": STEPS // 2, "method": "riemann_right", "internal_batch_size": len(weights)}
             attributed = IntegratedGradients(likelihood).attribute(weights.detach(), **points)
             found += attributed.flatten(2).amax(-1).clamp(min=0).mean(0).tolist()
             instead.clear()
@@ -431,7 +441,7 @@ def compare_attribution(name: str, given: argparse.Namespace) -> None:
         return found
 
     def own() -> list[float]:
-        found = attention_attribution_scores(model, [batch], steps=STEPS // 4)["attention-attribution"]
+        found = attention_attribution_scores(model, [batch], steps=STEPS // 2)["attention-attribution"]
         return [found[head] for head in all_heads(model.sites)]
 
     compare(name, own, {"captum": captum}, given.repeats)

@@ -205,15 +205,18 @@ def _tile(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
     return tensor if dimension is None else torch.cat([tensor] * times, dimension)
 
 
-def trace_reusable(model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given) -> Reusable[Given]:
+def trace_reusable(
+    model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given, *, whole: bool = False
+) -> Reusable[Given]:
     """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
 
     Args:
         model: The model.
         run: A pass, from a batch to a row per example.
         batch: A batch as it will be passed.
+        whole: Whether a last layer that is read only in part is computed as a whole, because its heads are observed.
     """
     count = len(batch.positions)
     rows = list(range(count))[-2:]
     trial, twice = take_rows(batch, rows), take_rows(batch, rows * 2)
-    return Reusable(model, run, trial, twice, model.partly_read(trial))
+    return Reusable(model, run, trial, twice, None if whole else model.partly_read(trial))

@@ -23,7 +23,7 @@ from headroom.core.heads import Head, Site
 from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from headroom.engines.batch import Batch
     from headroom.engines.head_model import HeadModel
@@ -47,7 +47,8 @@ def attention_attribution_scores(
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by `attention-attribution`; heads removed or sliced out score 0.
 
-    Costs m = `steps` forward and backward passes over the examples for each site, and one forward pass for the weights.
+    Costs m = `steps` forward and backward passes over the examples for each site, from the site on, and one forward pass
+    for the weights.
 
     Raises:
         HeadroomError: If the model does not show its attention weights, or a site has no values or is used by several
@@ -55,15 +56,20 @@ def attention_attribution_scores(
     """
     import torch
 
+    from headroom.engines.reusable import trace_reusable
     from headroom.methods.masked_losses import all_scores, list_examples, open_heads
 
     heads = open_heads(model, removed)
     chosen = list_examples(batches, half=half, limit=examples)
+    with torch.no_grad():
+        reusable = trace_reusable(model, lambda batch: model.losses(batch)[0], chosen[-1], whole=True)
     sums: dict[Head, float] = dict.fromkeys(heads, 0.0)
     for batch in chosen:
         maps, values = _attend(model, batch, heads)
+        stored: dict[nn.Module, object] = {}
         for live in (live for live in model.live_sites if live.kept):
-            slopes = _mean_slopes(model, batch, live.site, heads, steps)
+            with reusable.reused(live.site, stored):
+                slopes = _mean_slopes(model, batch, live.site, heads, steps)
             slopes_of_weights = torch.einsum("tbkd,sbkd->bkts", slopes, values[live.site])
             largest = (maps[live.site] * slopes_of_weights).flatten(2).amax(-1).clamp(min=0)  # (B, K)
             for head, value in zip(live.kept_heads(), largest.double().sum(0).tolist()):

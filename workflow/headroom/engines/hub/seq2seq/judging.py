@@ -66,31 +66,48 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         replacements: Replacements | None,
     ) -> Outcome[Pieces]:
         """Evaluate under an intervention, reusing what the plain model computes for the same set."""
-        batches = self.batches(model)
-        if self._sweep is None or self._sweep[0] is not full or not self._sweep[1].states.belong_to(model):
-            drafts = [self._draft(model, batch, full) for batch in batches]
-            self._sweep = full, Verifier(model, batches, drafts, self.settings)
-        verifier = self._sweep[1]
-        pieces, again = list(full.answers), numpy.zeros((len(full.answers), 2))
+        pieces, again = self.translate_under(model, intervention, full, replacements)
+        verifier = self._verifier(model, full)
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
-        resampled = intervention.replacement == "resample"
         with model.gates.applied(intervention, replacements):
-            changed: list[Change] = []
-            for number, batch in enumerate(batches):
+            for number, batch in enumerate(self.batches(model)):
                 nats[batch.positions], tokens[batch.positions] = _to_numpy(*verifier.losses(number))
-                if resampled:  # heads depend on the batch, which is generated as it is
+        return self.score(pieces, model.texts(pieces), nats, tokens, again)
+
+    @torch.inference_mode()
+    def translate_under(
+        self,
+        model: Seq2SeqModel,
+        intervention: Intervention,
+        full: Outcome[Pieces],
+        replacements: Replacements | None,
+    ) -> tuple[list[Pieces], ndarray]:
+        """Return the translations under an intervention, and what `AGAIN` says of each, (n, 2)."""
+        verifier = self._verifier(model, full)
+        pieces, again = list(full.answers), numpy.zeros((len(full.answers), 2))
+        with model.gates.applied(intervention, replacements):
+            if intervention.replacement == "resample":  # heads depend on the batch, which is generated as it is
+                for batch in self.batches(model):
                     self._renew(model, batch, pieces)
-                    continue
+                return pieces, again
+            changed: list[Change] = []
+            for number, batch in enumerate(self.batches(model)):
                 changes = verifier.find_changed(number)
                 changed += [Change(take_rows(batch, [row]), begun) for row, begun in changes.items()]
             self._continue(model, changed, pieces)
-            if not resampled:
-                self._check(model, intervention, pieces, again)
-        return self.score(pieces, model.texts(pieces), nats, tokens, again)
+            self._check(model, intervention, pieces, again)
+        return pieces, again
 
     def forget(self) -> None:
         """Forget the states of the plain model, and its translations as targets."""
         self._sweep = None
+
+    def _verifier(self, model: Seq2SeqModel, full: Outcome[Pieces]) -> "Verifier":
+        if self._sweep is None or self._sweep[0] is not full or not self._sweep[1].states.belong_to(model):
+            batches = self.batches(model)
+            drafts = [self._draft(model, batch, full) for batch in batches]
+            self._sweep = full, Verifier(model, batches, drafts, self.settings)
+        return self._sweep[1]
 
     def _draft(self, model: Seq2SeqModel, batch: PairBatch, full: Outcome[Pieces]) -> PairBatch:
         """Return a batch with the plain model's translations as targets."""
