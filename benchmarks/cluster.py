@@ -1,10 +1,10 @@
 """How well a sweep over heads divides into shards on a cluster: a real Slurm on this machine, 1, 2, 4 and 8 workers.
 
-Run in the directory of a finished study. The sweep of its first translation run is repeated with every number of
-shards; the tables must be equal. Per number of workers, the script prints the time from the start of the first job to
-the end of the last, its efficiency (time of one worker, divided by workers and time), and the efficiency that follows
-from the jobs' processor time alone (that of one worker, divided by workers and by the largest of a shard): on a machine
-with fewer cores than workers only the second is that of a cluster. Needs root and Slurm's packages.
+Run in the directory of a finished study. The sweep of its first run is repeated with every number of shards; the tables
+must be equal. For each number of workers, the script prints the time from the start of the first job to the end of the
+last, its efficiency (time of one worker, divided by workers and time), and the efficiency that follows from the jobs'
+processor time alone (that of one worker, divided by workers and by the largest of a shard): on a machine with fewer
+cores than workers only the second is that of a cluster. Needs root and Slurm's packages.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def jobs(slurm: real_slurm.Slurm) -> list[dict[str, str]]:
 def measure(configuration: Path, workers: Sequence[int]) -> None:
     """Print a row of a table per number of workers."""
     study = yaml.safe_load(configuration.read_text("utf-8"))
-    table = min((Path("results") / study["study"] / "ablation").glob("translation.*.csv"))
+    table = min((Path("results") / study["study"] / "ablation").glob("*.csv"))
     expected = table.read_bytes()
     print("| workers | wall s | efficiency | processor s | efficiency by processor time |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as place, real_slurm.running(Path(place) / "slurm") as slurm:

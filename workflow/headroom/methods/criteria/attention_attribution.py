@@ -47,7 +47,7 @@ def attention_attribution_scores(
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by `attention-attribution`; heads removed or sliced out score 0.
 
-    Costs m = `steps` forward and backward passes over the examples for each site, from the site on, and one forward pass
+    Costs m = `steps` forward and backward passes over the examples for each site, from the site on, and a forward pass
     for the weights.
 
     Raises:
