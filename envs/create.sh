@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Complete the project's environment (.venv): `bash envs/create.sh [fairseq] [tests]`. What every study needs (envs/workflow.txt)
+# Complete the project's environment (.venv): `bash envs/create.sh [cluster] [fairseq] [tests]`. What every study needs (envs/workflow.txt)
 # is installed first, then the named parts, each from its lock. .venv/ready has the place of the project and a line for
 # each complete part. It may be interrupted at any point and run again.
 set -euo pipefail

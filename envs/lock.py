@@ -83,7 +83,7 @@ def parts(packages: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
     """Return the pins of each part of .venv: those of `workflow`, and what the other parts add to them."""
     own = declared()
     base = closure([*own[""], *own["workflow"]], packages)
-    added = {name: closure(own[name], packages) for name in ("fairseq", "tests")}
+    added = {name: closure(own[name], packages) for name in ("cluster", "fairseq", "tests")}
     return {"workflow": base, **{name: [pin for pin in pins if pin not in base] for name, pins in added.items()}}
 
 

@@ -30,7 +30,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 ENVS = ROOT / "envs"
-PARTS = ("workflow", "fairseq", "tests")
+PARTS = ("workflow", "cluster", "fairseq", "tests")
 COMMANDS = ("bash", "cat", "cksum", "dirname", "find", "grep", "head", "ls", "make", "mkdir", "mktemp", "mv", "rm")
 
 
@@ -40,7 +40,7 @@ def pins(lines: list[str]) -> dict[str, str]:
 
 
 def lock() -> dict[str, str]:
-    """Return the versions of the three parts of .venv."""
+    """Return the versions of all parts of .venv."""
     return pins([line for part in PARTS for line in (ENVS / f"{part}.txt").read_text().split("\n")])
 
 
@@ -56,7 +56,7 @@ class TestLock:
         assert have == lock()
         assert importlib.metadata.version("fairseq-fixed") == fairseq().partition("==")[2]
 
-    @pytest.mark.parametrize("extra", ["", "workflow", "fairseq", "tests"])
+    @pytest.mark.parametrize("extra", ["", "workflow", "cluster", "fairseq", "tests"])
     def test_every_library_asked_for_is_locked(self, extra: str) -> None:
         versions = lock()
         for wanted in lock_program().declared()[extra]:
@@ -258,8 +258,9 @@ class TestEnvironment:
         pip = Path(importlib.util.find_spec("pip").submodule_search_locations[0])
         quickly = QUICKLY.format(python=sys.executable, link=shutil.which("ln"), pip=pip)
         write_executable(project / "bin" / "python3", quickly)
-        for name, version in (("torch", "1.0"), ("torch", "2.0"), ("numpy", "1.0"), ("more", "1.0"), ("tool", "1.0")):
-            write_wheel(project / "index", name, version)
+        for name in ("torch", "numpy", "queue", "more", "tool"):
+            write_wheel(project / "index", name, "1.0")
+        write_wheel(project / "index", "torch", "2.0")
         offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(project / "index"), "PIP_CONFIG_FILE": os.devnull}
         return lambda target: make(target, **offline)
 
@@ -322,7 +323,7 @@ class TestEnvironment:
         assert built
         write_wheel(Path(built[1]), "fairseq-fixed", "1.0")
         assert create("everything").returncode == 0
-        assert installed(python).keys() == {"torch", "numpy", "more", "fairseq-fixed", "tool"}
+        assert installed(python).keys() == {"torch", "numpy", "queue", "more", "fairseq-fixed", "tool"}
 
         compiler.unlink()  # what was built once needs no compiler
         (project / ".venv" / "ready").unlink()
@@ -332,7 +333,8 @@ class TestEnvironment:
 
 
 def write_lock(project: Path, torch: str) -> None:
-    locks = {"workflow": f"torch=={torch}\nnumpy==1.0\n", "fairseq": "more==1.0\n", "tests": "tool==1.0\n"}
+    first = {"workflow": f"torch=={torch}\nnumpy==1.0\n"}
+    locks = first | {"cluster": "queue==1.0\n", "fairseq": "more==1.0\n", "tests": "tool==1.0\n"}
     for name, text in locks.items():
         (project / "envs" / f"{name}.txt").write_text(text)
     script = project / "envs" / "fairseq.post-deploy.sh"
