@@ -348,7 +348,8 @@ MARIAN = {"layers": 6, "attention_heads": 8, "ffn_dim": 2048}
 """Each side of OPUS-MT."""
 
 ATTENTION = 0.045
-"""Factor of random output weights of attention, with which a head changes as many translations as in trained models."""
+"""Factor of random output weights of attention, with which removing a head changes a sixth of the translations. With
+weights as they are drawn it changes nearly all or none."""
 
 
 def compare_gradients(name: str, given: argparse.Namespace) -> None:
