@@ -94,6 +94,15 @@ def test_a_published_table_becomes_train_valid_and_test(request_of) -> None:
         assert [one.removeprefix("Say ") for one in text.source] == [one.removeprefix("Sag ") for one in text.target]
 
 
+def test_a_share_of_the_training_pairs_is_spread_over_all_of_them(request_of) -> None:
+    request = request_of([f"Say {n}.\tSag {n}." for n in range(25)], 25)
+    whole = parallel(SETTINGS, request).texts
+    part = parallel(SETTINGS.model_copy(update={"train_share": 0.25}), request).texts
+    assert part["train"].source == whole["train"].source[::4]
+    assert part["train"].target == whole["train"].target[::4]
+    assert (part["valid"], part["test"]) == (whole["valid"], whole["test"])
+
+
 @pytest.mark.parametrize(
     ("lines", "pairs", "message"),
     [

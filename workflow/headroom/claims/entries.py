@@ -94,6 +94,11 @@ class Claim(_Entry):
         (), description="What a run needs for the claim to be judged in it."
     )
     numbers: dict[str, str] = Field(description="By number the words it is written in, `{}` being the number.")
+    published: dict[str, dict[TaskKind, dict[int, float]]] = Field(
+        {},
+        description="The paper's values of a number, by kind of task and by the heads of its model. Such a number is "
+        "drawn against the heads of models.",
+    )
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
     limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
 

@@ -305,6 +305,20 @@ def estimate_mean(values: Sequence[float] | ndarray, comparisons: int = 1) -> Es
     return Estimate(center, center - half, center + half)
 
 
+def estimate_slope(places: Sequence[float] | ndarray, values: Sequence[float] | ndarray) -> Estimate:
+    """Return the slope of the least-squares line through (n,) points with its t-interval, for n of at least 3.
+
+    Args:
+        places: Where the points are, at least two different numbers.
+        values: One number per point; their errors are taken as independent.
+    """
+    from scipy.stats import linregress, t
+
+    line = linregress(places, values)
+    half = float(t.ppf(1 - (1 - LEVEL) / 2, len(values) - 2) * line.stderr)
+    return Estimate(float(line.slope), float(line.slope) - half, float(line.slope) + half)
+
+
 def jackknife(whole: float, without: Sequence[float] | ndarray) -> Estimate:
     """Return a statistic of runs with its t-interval from pseudo-values (Tukey 1958); without one for fewer than three.
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import pandas
 import seaborn
 from markupsafe import Markup
@@ -169,6 +170,46 @@ def _dot(axes: Axes, one: pandas.Series, look: Look, place: float, value: str, *
     axes.plot([one[value]], [place], look.marker or "o", color=look.colour.light, mfc=face, markersize=5.5)
 
 
+def sizes(
+    frame: pandas.DataFrame,
+    looks: Mapping[str, Look],
+    name: str,
+    across: Axis,
+    up: Axis,
+    *,
+    hue: str,
+    paper: Mapping[int, float],
+) -> Markup:
+    """Return a panel of values against a size on a logarithmic axis, with the least-squares line through them.
+
+    The frame has a row per training: its size, its value, `low` and `high`. Those of one size stand beside each other.
+    The line ends at the first and the last size; `paper` has published values by size, which have no part in it.
+    """
+    (x, x_label), (y, y_label) = across, up
+    places = numpy.log2(frame[x].to_numpy(dtype=float))  # (trainings,)
+    line = numpy.poly1d(numpy.polyfit(places, frame[y], 1))
+    ends = numpy.array([places.min(), places.max()])
+    with drawing.panel(name, x_label=x_label, y_label=y_label) as panel:
+        axes = panel.axes
+        axes.plot(ends, line(ends), color=palette.SOFT.light, linewidth=0.9)
+        for _, alike in frame.groupby(x):
+            beside = numpy.log2(float(alike[x].iloc[0])) + BESIDE * (numpy.arange(len(alike)) - (len(alike) - 1) / 2)
+            for place, one in zip(beside, alike.sort_values([hue, y]).to_dict("records")):
+                look = looks[one[hue]]
+                axes.plot([place, place], [one["low"], one["high"]], color=look.colour.light, linewidth=1.2)
+                axes.plot([place], [one[y]], look.marker or "o", color=look.colour.light, markersize=4.6)
+        for size, value in paper.items():
+            axes.plot([numpy.log2(size)], [value], "x", color=palette.INK.light, markersize=6)
+        ticks = sorted({*frame[x], *paper})
+        axes.set_xticks(numpy.log2(ticks), [f"{size:g}" for size in ticks])
+        axes.set_xlim(numpy.log2(ticks[0]) - 0.4, numpy.log2(ticks[-1]) + 0.4)
+    return panel.markup
+
+
+BESIDE = 0.08
+"""Between trainings of one size, in doublings."""
+
+
 def find_shared_limits(frame: pandas.DataFrame, *columns: str) -> tuple[float, float]:
     """Return the ends of an axis on which the numbers of these columns, and 0, have room, for all panels."""
     values = frame[[*columns]]
@@ -300,6 +341,11 @@ def kind_keys(kinds: Collection[str] = KINDS) -> tuple[Key, ...]:
         for kind, colour in palette.KIND_COLOURS.items()
         if kind in kinds
     )
+
+
+def paper_key() -> Key:
+    """Return the entry of published values in a figure's key."""
+    return key(Look(palette.INK, marker="x"), "the paper", line=False)
 
 
 def full_key() -> Key:

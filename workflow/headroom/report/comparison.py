@@ -1,4 +1,4 @@
-"""The page of finished studies: claims by ground and by study, and all pruning curves on one axis.
+"""The page of finished studies: claims by ground and by study, against size, and all pruning curves on one axis.
 
 It reads `claims.csv`, `numbers.csv` and the curves. Studies are put together within a ground (`claims.pooling`).
 """
@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.claims.pooling import by_ground, number_of_ground, with_kinds
+from headroom.claims.sizes import SizeSlope, size_rows, size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
 from headroom.core.errors import visible
@@ -39,6 +40,7 @@ class FinishedStudy:
     numbers: pandas.DataFrame
     verdicts: list[ClaimVerdict]
     curves: list[dict[str, Any]]
+    sizes: list[dict[str, Any]]
     report: str
 
 
@@ -51,7 +53,8 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
     claims = with_kinds(claims, tables)
-    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, address)
+    sizes = list(size_rows(claims, numbers, tables))
+    return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, sizes, address)
 
 
 def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
@@ -66,6 +69,8 @@ def render(studies: Sequence[FinishedStudy]) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
     curves = [row for study in studies for row in study.curves]
     looks = curve_looks(curves)
+    sized = size_slopes([row for study in studies for row in study.sizes])
+    sized_looks = panels.arm_looks(list(dict.fromkeys(name for one in sized for name in name_models(one.rows))))
     light, dark = palette.style_variables()
     page = environment().get_template("compare.html.j2")
     text = page.render(
@@ -75,6 +80,8 @@ def render(studies: Sequence[FinishedStudy]) -> str:
         words=VERDICTS,
         panel=curves_panel(pandas.DataFrame(curves), looks) if curves else "",
         key=[*panels.keys(looks), panels.full_key()],
+        sizes=[(one, size_panel(one, sized_looks)) for one in sized],
+        sizes_key=[*panels.keys(sized_looks, line=False), panels.paper_key()],
         orders=list(dict.fromkeys(row["order"] for row in curves)),
         light=light,
         dark=dark,
@@ -129,3 +136,21 @@ def curve_looks(curves: Sequence[Mapping[str, Any]]) -> dict[str, panels.Look]:
             own.append(row["task"])
             found[row["name"]] = replace(looks[row["study"]], dash=DASHES[(len(own) - 1) % len(DASHES)])
     return found
+
+
+SIZE_AXES = {"heads": "heads of the model", "share": "training pairs (% of the data set)"}
+
+
+def name_models(rows: pandas.DataFrame) -> list[str]:
+    """Return the name of the model of every row: its study and its task."""
+    return [f"{study}, {task_name(task)}" for study, task in zip(rows["study"], rows["task"])]
+
+
+def size_panel(one: SizeSlope, looks: Mapping[str, panels.Look]) -> Markup:
+    """Return the figure of a number against a size; published values stand at the heads of their models."""
+    published = one.claim.published[one.number].get(one.kind, {}) if one.size == "heads" else {}
+    factor = 100 if one.slope.unit == "share" else 1
+    rows = one.rows.assign(name=name_models(one.rows), **factor * one.rows[["value", "low", "high"]])
+    paper = {heads: factor * value for heads, value in published.items()}
+    axes = (one.size, SIZE_AXES[one.size]), ("value", "%" if factor == 100 else "value")
+    return panels.sizes(rows, looks, one.anchor, *axes, hue="name", paper=paper)

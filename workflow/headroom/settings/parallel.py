@@ -71,6 +71,9 @@ class CatalogueCorpus(CorpusSettings):
     source: Literal["catalogue"] = Field("catalogue", description="from the catalogue")
     dataset: DatasetName = Field("multi30k", description="name of the data set in the catalogue")
     far: tuple[str, ...] = Field(("mscoco", "newstest2015"), description="additional far-domain sets of the catalogue")
+    train_share: float = Field(
+        1.0, gt=0, le=1, description="share of the training pairs that is used, at even distances in their file"
+    )
 
 
 class Pair(Settings):

@@ -1,5 +1,6 @@
 """The study's configuration as the report reads it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -49,8 +50,16 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         groups=pruning.get("unit") == "group",
         is_series=bool(mapping(section.get("released")).get("earlier")),
         window=mapping(section.get("windows")).get("length"),
+        text=_text_of(mapping(section.get("corpus"))),
+        train_share=float(mapping(section.get("corpus")).get("train_share", 1.0)),
         **known,
     )
+
+
+def _text_of(corpus: Mapping[str, Any]) -> str:
+    """Return what identifies the text of a corpus: its settings without sets of other domains and the share used."""
+    named = {name: value for name, value in corpus.items() if name not in ("far", "train_share")}
+    return json.dumps(named, sort_keys=True) if named else ""
 
 
 def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:

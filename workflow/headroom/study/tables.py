@@ -42,6 +42,8 @@ class TaskDescription:
     groups: bool = False  # whether all heads that share keys and values are removed at once
     is_series: bool = False  # whether a released model comes with earlier checkpoints of its training
     window: int | None = None  # pieces of a window of a language model; None of other tasks
+    text: str = ""  # the text of its corpus: models of the same one can be compared by size; "" if it is not known
+    train_share: float = 1.0  # the share of its training examples that is used
 
 
 UNKNOWN = TaskDescription()

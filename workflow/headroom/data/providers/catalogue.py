@@ -49,7 +49,14 @@ def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
     languages = (dataset.source_language, dataset.target_language)
     of_table = _table_pairs(dataset.table, request) if dataset.table else {}
     pairs = {name: of_table[name] if name in of_table else _pairs(dataset, name, request) for name in names}
-    return ParallelSets(pairs, languages, origin=origin)
+    places = spread_evenly(len(pairs["train"]), settings.train_share)
+    return ParallelSets({**pairs, "train": pairs["train"].taken(places)}, languages, origin=origin)
+
+
+def spread_evenly(amount: int, share: float) -> list[int]:
+    """Return a share of the numbers from 0 to `amount`, at least one, at even distances."""
+    taken = max(1, round(share * amount))
+    return [place * amount // taken for place in range(taken)]
 
 
 def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:

@@ -196,6 +196,14 @@ def own_effects(tables: StudyTables, run: str, *, most: float) -> str:
     return found.describe() if found.same > most * len(found.heads) else ""
 
 
+def count_heads(tables: StudyTables) -> Iterator[Reading]:
+    """Yield how many heads a model of the baseline has."""
+    for rows in by_run(tables.ablation, tables):
+        heads = len(rows[HEADS].drop_duplicates())
+        yield Reading((Number("heads", Estimate(float(heads)), "count"),))
+        return
+
+
 def changed_by_test(tables: StudyTables, *, screening: float) -> Iterator[Reading]:
     """Yield how many heads each test calls changed in the first run of a model that labels."""
     runs = [right_or_wrong(rows) for rows in by_run(tables.ablation, tables)]

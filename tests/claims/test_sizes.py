@@ -1,0 +1,97 @@
+"""Numbers of claims against the size of models: every training once, slopes per doubling, published values beside."""
+
+import json
+from pathlib import Path
+
+import numpy
+import pandas
+import pytest
+from headroom.claims.sizes import SizeSlope, size_slopes
+from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.report.compare import main
+from headroom.report.comparison import read_finished
+from lxml import html
+
+KEPT = {"small": (36, 1.0, 0.50, 0.52), "middle": (72, 1.0, 0.61, 0.59), "large": (144, 1.0, 0.70, 0.72)}
+QUARTERS = {"quarter": (72, 0.25, 0.40, 0.42), "half": (72, 0.5, 0.50, 0.52)}
+"""By task its heads, the share of its training text, and the removable share in each of two trainings."""
+
+
+def write_study(place: Path, study: str, tasks: dict[str, tuple[int, float, float, float]], text: str = "a") -> Path:
+    """Write the answers of a study with the claim M7, as the stages `claims` and `configuration` write them."""
+    claims, numbers = [], []
+    for task, (heads, _, *values) in tasks.items():
+        numbers.append(_number(study, "answer", task, "pooled", "heads", float(heads), "count"))
+        for seed, value in enumerate(values, start=1):
+            run = f"{task}.baseline.seed{seed}"
+            hidden = value > 0.9  # as in a model that is not comparable
+            claims.append(
+                dict.fromkeys(CLAIMS.names, "")
+                | {"study": study, "claim": "M7", "task": task, "run": run, "value": value, "unit": "share"}
+                | {"low": value - 0.1, "high": value + 0.1, "trainings": f"{task}{seed}", "seeds": 1}
+                | {"verdict": "not comparable here" if hidden else "undecided at this scale", "ground": "real text"}
+            )
+            numbers.append(_number(study, "M7", task, run, "removable", value, "share", "{} of heads removable"))
+    described = {
+        task: {"task": "translation", "corpus": {"source": "catalogue", "dataset": text, "train_share": share}}
+        for task, (_, share, *_) in tasks.items()
+    }
+    place.mkdir()
+    (place / "configuration.json").write_text(json.dumps({"study": study, "tasks": described}), encoding="utf-8")
+    CLAIMS.write(place / CLAIMS.path, claims)
+    NUMBERS.write(place / NUMBERS.path, numbers)
+    return place
+
+
+def _number(study: str, what: str, task: str, run: str, name: str, value: float, unit: str, words: str = "") -> dict:
+    named = {"study": study, "what": what, "task": task, "run": run, "name": name, "unit": unit, "words": words}
+    return dict.fromkeys(NUMBERS.names, "") | named | {"value": value, "low": value, "high": value, "signed": 0}
+
+
+def slopes(*places: Path) -> list[SizeSlope]:
+    return size_slopes([row for place in places for row in read_finished(place, place).sizes])
+
+
+def test_slopes_are_per_doubling_over_trainings(tmp_path: Path) -> None:
+    found = slopes(write_study(tmp_path / "one", "one", KEPT | QUARTERS))
+    assert [(one.number, one.size, len(one.rows)) for one in found] == [
+        ("removable", "heads", 6),
+        ("removable", "share", 6),
+    ]
+    by_heads = found[0].slope.found
+    places, values = numpy.repeat([0.0, 1.0, 2.0], 2), numpy.array([0.5, 0.52, 0.61, 0.59, 0.7, 0.72])
+    (slope, _), covariance = numpy.polyfit(places, values, 1, cov=True)
+    assert by_heads.value == pytest.approx(slope)
+    assert by_heads.high - slope == pytest.approx(2.776445 * numpy.sqrt(covariance[0, 0]), rel=1e-5)  # t of 4 degrees
+    assert found[1].slope.found.value == pytest.approx(0.095)
+
+
+def test_a_training_counts_once_and_only_beside_its_own_text(tmp_path: Path) -> None:
+    one = write_study(tmp_path / "one", "one", KEPT)
+    again = write_study(tmp_path / "again", "again", KEPT)
+    other = write_study(tmp_path / "other", "other", {"middle": (72, 1.0, 0.1, 0.1)}, text="b")
+    assert [len(found.rows) for found in slopes(one, again, other)] == [6]
+
+
+def test_what_is_not_comparable_has_no_part_and_two_sizes_are_too_few(tmp_path: Path) -> None:
+    hidden = KEPT | {"middle": (72, 1.0, 0.95, 0.95)}
+    assert slopes(write_study(tmp_path / "one", "one", hidden)) == []
+
+
+def test_the_page_has_every_training_and_the_papers_values(tmp_path: Path) -> None:
+    main([str(write_study(tmp_path / "one", "one", KEPT)), "--output", str(tmp_path / "page.html")])
+    tree = html.parse(tmp_path / "page.html")
+    (figure,) = tree.xpath("//figure[@id='size-M7-removable-heads-1']")
+    ticks = [text for text in figure.xpath(".//*[local-name()='text']/text()") if text.isdigit() and int(text) > 30]
+    assert {"36", "72", "144", "288"} <= set(ticks)
+    assert "% of heads removable. Per doubling: +10 [8, 12] %, 6 trainings." in " ".join(figure.text_content().split())
+    key = [one.text_content().strip() for one in tree.xpath("//ul[@class='key']/li")]
+    assert key[:3] == ["one, small", "one, middle", "one, large"]
+    assert key[3] == "the paper"
+
+
+def test_studies_of_one_size_have_no_such_part(tmp_path: Path) -> None:
+    one = write_study(tmp_path / "one", "one", {"middle": KEPT["middle"]})
+    main([str(one), "--output", str(tmp_path / "page.html")])
+    assert "change with size" not in (tmp_path / "page.html").read_text("utf-8")
+    assert pandas.read_csv(one / "claims.csv").shape[0] == 2

@@ -1,0 +1,103 @@
+"""Whether an answer changes with size: numbers of claims against the heads of models and against their training text.
+
+Models are put together that answer on the same text: every training once, its number with the interval for other
+sentences. The slope is of the least-squares line through trainings, per doubling, with an interval for other trainings.
+A slope is no verdict, and says nothing of sizes that were not trained.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import pandas
+
+from headroom.claims.entries import Claim, read_papers
+from headroom.claims.pooling import JUDGED
+from headroom.claims.rows import POOLED
+from headroom.claims.verdict import Number
+from headroom.core.statistics import estimate_slope
+from headroom.study.tables import StudyTables, task_of
+from headroom.study.task_info import TaskKind
+
+FEWEST = 3
+"""Sizes that a slope asks for."""
+
+SIZES = ("heads", "share")
+"""What trainings differ by: the heads of the model, or the share of the training examples that is used (%)."""
+
+
+@dataclass(frozen=True)
+class SizeSlope:
+    """A number of a claim against a size, over all trainings on one text, and its slope."""
+
+    claim: Claim
+    part: str
+    number: str
+    size: str  # one of `SIZES`
+    text: int  # which of the page's texts, from 1
+    kind: TaskKind
+    words: str  # what the number is
+    rows: pandas.DataFrame  # a row per training
+    slope: Number  # per doubling of the size
+
+    @property
+    def anchor(self) -> str:
+        """The name of the slope in links: `size-M7-removable-heads-1`."""
+        named = f"size {self.claim.id} {self.part} {self.number} {self.size} {self.text}"
+        return re.sub(r"[^A-Za-z0-9]+", "-", named).strip("-")
+
+
+def size_rows(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: StudyTables) -> Iterator[dict[str, Any]]:
+    """Yield the numbers that are drawn against sizes, of every training of a study in which the claim is judged."""
+    study = str(claims["study"].iloc[0]) if len(claims) else ""
+    keys = ["claim", "task", "run", "part"]
+    judged = claims[claims["verdict"].isin(JUDGED) & (claims["run"] != POOLED)].set_index(keys)["trainings"].to_dict()
+    counted = numbers[(numbers["what"] == "answer") & (numbers["name"] == "heads")]
+    heads = dict(zip(counted["task"], counted["value"].astype(int)))
+    drawn = {(claim.id, name) for claim in _drawn_claims() for name in claim.published}
+    for _, one in numbers.iterrows():
+        row = {str(name): value for name, value in one.items()}
+        training = judged.get((row["what"], row["task"], row["run"], row["part"]))
+        known = tables.description(task_of(row["run"]))
+        if (row["what"], row["name"]) not in drawn or not training or row["task"] not in heads or not known.text:
+            continue
+        about = {"text": known.text, "kind": tables.kind_of(row["task"]), "training": training}
+        size = {"heads": heads[row["task"]], "share": 100 * known.train_share}
+        yield row | about | size | {"study": study, "number": row["name"]}
+
+
+def _drawn_claims() -> list[Claim]:
+    return [claim for paper in read_papers() for claim in paper.claims if claim.published]
+
+
+def size_slopes(rows: Sequence[dict[str, Any]]) -> list[SizeSlope]:
+    """Return a slope per number and size of which there are enough, in the order of the claims."""
+    if not rows:
+        return []
+    frame = pandas.DataFrame(rows).drop_duplicates(["what", "part", "number", "training"])
+    texts = [own for _, own in frame.groupby(["text", "kind"], sort=False)]
+    return [
+        slope
+        for place, own in enumerate(texts, start=1)
+        for claim in _drawn_claims()
+        for size in SIZES
+        for slope in _of_claim(own[own["what"] == claim.id], claim, size, place)
+    ]
+
+
+def _of_claim(rows: pandas.DataFrame, claim: Claim, size: str, place: int) -> Iterator[SizeSlope]:
+    """Yield the slopes of the trainings on one text; they differ by nothing but the size and their seed."""
+    if size == "heads":
+        rows = rows[rows["share"] == rows["share"].max()]
+    else:
+        fewer = rows[rows["share"] < rows["share"].max()]
+        rows = rows[rows["heads"].isin(fewer["heads"])]
+    for (part, number), own in rows.groupby(["part", "number"], sort=False):
+        if own[size].nunique() >= FEWEST:
+            slope = estimate_slope(numpy.log2(own[size].to_numpy(dtype=float)), own["value"].to_numpy(dtype=float))
+            first = own.iloc[0]
+            found = Number(str(number), slope, first["unit"], signed=True)
+            words = str(first["words"]).format("%" if first["unit"] == "share" else "value")
+            yield SizeSlope(claim, str(part), str(number), size, place, first["kind"], words, own, found)
