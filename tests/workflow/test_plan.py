@@ -67,6 +67,11 @@ class TestFiles:
         assert pruning.read_epochs(plan, {"run": other})["checkpoints"] == plan.checkpoints(other, plan.last(other))
         assert "<results>/s/runs/pairs.baseline.seed1/epoch0.1/config.json" in plan.checkpoints("pairs.baseline.seed1")
 
+    def test_of_curves_in_long_trainings(self):
+        plan = planned(translation={"training": {"epochs": 34, "early_checkpoints": [0.5]}})
+        epochs = [0.5, 1, 2, 3, 5, 10, 20, 30, 34]  # as in figure 5 of Michel et al.
+        assert pruning.read_epochs(plan, {"run": RUN})["checkpoints"] == plan.checkpoints(RUN, epochs)
+
 
 class TestModelsOfTransformers:
     LANGUAGE: ClassVar = {

@@ -1,6 +1,6 @@
 """The experiment: its jobs and tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,10 +59,21 @@ def read(plan: Plan, values: Values) -> Files:
     return {**found, **(order_tables(plan, run) if whole else {})}
 
 
+FEW_EPOCHS = 8
+"""Up to as many checkpoints of a run all have a curve; of more those of the epochs in Michel et al.'s figure 5."""
+
+
+def choose_epochs(epochs: Sequence[float]) -> list[float]:
+    """Return the epochs with a curve: all of a few, else those inside the first, 1, 2, 3, 5, tenths and the last."""
+    if len(epochs) <= FEW_EPOCHS:
+        return list(epochs)
+    return [one for one in epochs if one < 1 or one in (1, 2, 3, 5, epochs[-1]) or one % 10 == 0]
+
+
 def read_epochs(plan: Plan, values: Values) -> Files:
-    """Return what curves of epochs need: all models of a detailed run, else the last, and scores."""
+    """Return what curves of epochs need: several models of a detailed run, else the last, and scores."""
     run = values["run"]
-    epochs = None if run in plan.detailed else plan.last(run)
+    epochs = choose_epochs(plan.epochs(plan.runs[run].task)) if run in plan.detailed else plan.last(run)
     return {**plan.trained_models(run, "choose", "test", epochs=epochs), "scores": plan.tables("scores", [run])}
 
 

@@ -87,8 +87,9 @@ PRUNING_EPOCHS = replace(
     PRUNING,
     path="pruning_epochs/{run}.csv",
     about="""
-As [pruning](#pruning), for every checkpoint, over all kinds together, by the fixed raw order of the main criterion of
-that checkpoint. `value` / `full` is the share of that checkpoint's own unpruned score. Other than detailed runs have
-only their last epoch, for the comparison of arms.
+As [pruning](#pruning), for every checkpoint (of more than eight those inside the first epoch, of the epochs 1, 2, 3 and
+5, of every tenth and of the last, as in the paper), over all kinds together, by the fixed raw order of the main
+criterion of that checkpoint. `value` / `full` is the share of that checkpoint's own unpruned score. Other than detailed
+runs have only their last epoch, for the comparison of arms.
 """,
 )
