@@ -88,7 +88,7 @@ def size_slopes(rows: Sequence[dict[str, Any]]) -> list[SizeSlope]:
 
 
 def _of_claim(rows: pandas.DataFrame, claim: Claim, size: str, place: int) -> Iterator[SizeSlope]:
-    """Yield the slopes of the trainings on one text; they differ by nothing but the size and their seed."""
+    """Yield the slopes of the trainings on one text; other settings of their training may differ."""
     if size == "heads":
         rows = rows[rows["share"] == rows["share"].max()]
     else:
