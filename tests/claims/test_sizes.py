@@ -17,7 +17,9 @@ QUARTERS = {"quarter": (72, 0.25, 0.40, 0.42), "half": (72, 0.5, 0.50, 0.52)}
 """By task its heads, the share of its training text, and the removable share in each of two trainings."""
 
 
-def write_study(place: Path, study: str, tasks: dict[str, tuple[int, float, float, float]], text: str = "a") -> Path:
+def write_study(
+    place: Path, study: str, tasks: dict[str, tuple[int, float, float, float]], text: str = "a", dropout: float = 0.1
+) -> Path:
     """Write the answers of a study with the claim M7, as the stages `claims` and `configuration` write them."""
     claims, numbers = [], []
     for task, (heads, _, *values) in tasks.items():
@@ -28,13 +30,17 @@ def write_study(place: Path, study: str, tasks: dict[str, tuple[int, float, floa
             claims.append(
                 dict.fromkeys(CLAIMS.names, "")
                 | {"study": study, "claim": "M7", "task": task, "run": run, "value": value, "unit": "share"}
-                | {"low": value - 0.1, "high": value + 0.1, "trainings": f"{task}{seed}", "seeds": 1}
+                | {"low": value - 0.1, "high": value + 0.1, "trainings": f"{text}{dropout}{task}{seed}", "seeds": 1}
                 | {"verdict": "not comparable here" if hidden else "undecided at this scale", "ground": "real text"}
             )
             numbers.append(_number(study, "M7", task, run, "removable", value, "share", "{} of heads removable"))
     described = {
-        task: {"task": "translation", "corpus": {"source": "catalogue", "dataset": text, "train_share": share}}
-        for task, (_, share, *_) in tasks.items()
+        task: {
+            "task": "translation",
+            "corpus": {"source": "catalogue", "dataset": text, "train_share": share},
+            "model": {"heads": heads, "dropout": dropout},
+        }
+        for task, (heads, share, *_) in tasks.items()
     }
     place.mkdir()
     (place / "configuration.json").write_text(json.dumps({"study": study, "tasks": described}), encoding="utf-8")
@@ -66,11 +72,12 @@ def test_slopes_are_per_doubling_over_trainings(tmp_path: Path) -> None:
     assert found[1].slope.found.value == pytest.approx(0.095)
 
 
-def test_a_training_counts_once_and_only_beside_its_own_text(tmp_path: Path) -> None:
+def test_a_training_counts_once_and_only_beside_those_that_differ_in_size_alone(tmp_path: Path) -> None:
     one = write_study(tmp_path / "one", "one", KEPT)
     again = write_study(tmp_path / "again", "again", KEPT)
     other = write_study(tmp_path / "other", "other", {"middle": (72, 1.0, 0.1, 0.1)}, text="b")
-    assert [len(found.rows) for found in slopes(one, again, other)] == [6]
+    dropped = write_study(tmp_path / "dropped", "dropped", {"middle": (72, 1.0, 0.3, 0.3)}, dropout=0.3)
+    assert [len(found.rows) for found in slopes(one, again, other, dropped)] == [6]
 
 
 def test_what_is_not_comparable_has_no_part_and_two_sizes_are_too_few(tmp_path: Path) -> None:

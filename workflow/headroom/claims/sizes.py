@@ -1,8 +1,8 @@
 """Whether an answer changes with size: numbers of claims against the heads of models and against their training text.
 
-Models are put together that answer on the same text: every training once, its number with the interval for other
-sentences. The slope is of the least-squares line through trainings, per doubling, with an interval for other trainings.
-A slope is no verdict, and says nothing of sizes that were not trained.
+Models are put together that differ in size alone, on the same text: every training once, its number with the interval
+for other sentences. The slope is of the least-squares line through trainings, per doubling, with an interval for other
+trainings. A slope is no verdict, and says nothing of sizes that were not trained.
 """
 
 import re
@@ -30,13 +30,13 @@ SIZES = ("heads", "share")
 
 @dataclass(frozen=True)
 class SizeSlope:
-    """A number of a claim against a size, over all trainings on one text, and its slope."""
+    """A number of a claim against a size, over trainings that differ in size alone, and its slope."""
 
     claim: Claim
     part: str
     number: str
     size: str  # one of `SIZES`
-    text: int  # which of the page's texts, from 1
+    group: int  # which of the page's groups of such trainings, from 1
     kind: TaskKind
     words: str  # what the number is
     rows: pandas.DataFrame  # a row per training
@@ -45,7 +45,7 @@ class SizeSlope:
     @property
     def anchor(self) -> str:
         """The name of the slope in links: `size-M7-removable-heads-1`."""
-        named = f"size {self.claim.id} {self.part} {self.number} {self.size} {self.text}"
+        named = f"size {self.claim.id} {self.part} {self.number} {self.size} {self.group}"
         return re.sub(r"[^A-Za-z0-9]+", "-", named).strip("-")
 
 
@@ -61,9 +61,9 @@ def size_rows(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: Study
         row = {str(name): value for name, value in one.items()}
         training = judged.get((row["what"], row["task"], row["run"], row["part"]))
         known = tables.description(task_of(row["run"]))
-        if (row["what"], row["name"]) not in drawn or not training or row["task"] not in heads or not known.text:
+        if (row["what"], row["name"]) not in drawn or not training or row["task"] not in heads or not known.beside:
             continue
-        about = {"text": known.text, "kind": tables.kind_of(row["task"]), "training": training}
+        about = {"group": known.beside, "kind": tables.kind_of(row["task"]), "training": training}
         size = {"heads": heads[row["task"]], "share": 100 * known.train_share}
         yield row | about | size | {"study": study, "number": row["name"]}
 
@@ -77,10 +77,10 @@ def size_slopes(rows: Sequence[dict[str, Any]]) -> list[SizeSlope]:
     if not rows:
         return []
     frame = pandas.DataFrame(rows).drop_duplicates(["what", "part", "number", "training"])
-    texts = [own for _, own in frame.groupby(["text", "kind"], sort=False)]
+    groups = [own for _, own in frame.groupby(["group", "kind"], sort=False)]
     return [
         slope
-        for place, own in enumerate(texts, start=1)
+        for place, own in enumerate(groups, start=1)
         for claim in _drawn_claims()
         for size in SIZES
         for slope in _of_claim(own[own["what"] == claim.id], claim, size, place)
@@ -88,7 +88,7 @@ def size_slopes(rows: Sequence[dict[str, Any]]) -> list[SizeSlope]:
 
 
 def _of_claim(rows: pandas.DataFrame, claim: Claim, size: str, place: int) -> Iterator[SizeSlope]:
-    """Yield the slopes of the trainings on one text; other settings of their training may differ."""
+    """Yield the slopes of trainings that differ in size alone."""
     if size == "heads":
         rows = rows[rows["share"] == rows["share"].max()]
     else:

@@ -178,20 +178,22 @@ def sizes(
     up: Axis,
     *,
     hue: str,
+    slope: float,
     paper: Mapping[int, float],
 ) -> Markup:
     """Return a panel of values against a size on a logarithmic axis, with the least-squares line through them.
 
     The frame has a row per training: its size, its value, `low` and `high`. Those of one size stand beside each other.
-    The line ends at the first and the last size; `paper` has published values by size, which have no part in it.
+    The line has the given slope per doubling and ends at the first and the last size. `paper` has published values by
+    size, which have no part in it.
     """
     (x, x_label), (y, y_label) = across, up
     places = numpy.log2(frame[x].to_numpy(dtype=float))  # (trainings,)
-    line = numpy.poly1d(numpy.polyfit(places, frame[y], 1))
     ends = numpy.array([places.min(), places.max()])
     with drawing.panel(name, x_label=x_label, y_label=y_label) as panel:
         axes = panel.axes
-        axes.plot(ends, line(ends), color=palette.SOFT.light, linewidth=0.9)
+        line = frame[y].mean() + slope * (ends - places.mean())  # a least-squares line has the means on it
+        axes.plot(ends, line, color=palette.SOFT.light, linewidth=0.9)
         for _, alike in frame.groupby(x):
             beside = numpy.log2(float(alike[x].iloc[0])) + BESIDE * (numpy.arange(len(alike)) - (len(alike) - 1) / 2)
             for place, one in zip(beside, alike.sort_values([hue, y]).to_dict("records")):

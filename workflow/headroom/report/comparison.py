@@ -74,6 +74,7 @@ def render(studies: Sequence[FinishedStudy]) -> str:
     light, dark = palette.style_variables()
     page = environment().get_template("compare.html.j2")
     text = page.render(
+        title=f"{len(studies)} studies side by side" if len(studies) > 1 else "One study, ground by ground",
         studies=studies,
         papers=read_papers(),
         grounds=list(ground_rows(studies)),
@@ -151,6 +152,7 @@ def size_panel(one: SizeSlope, looks: Mapping[str, panels.Look]) -> Markup:
     published = one.claim.published[one.number].get(one.kind, {}) if one.size == "heads" else {}
     factor = 100 if one.slope.unit == "share" else 1
     rows = one.rows.assign(name=name_models(one.rows), **factor * one.rows[["value", "low", "high"]])
+    slope = factor * one.slope.found.value
     paper = {heads: factor * value for heads, value in published.items()}
     axes = (one.size, SIZE_AXES[one.size]), ("value", "%" if factor == 100 else "value")
-    return panels.sizes(rows, looks, one.anchor, *axes, hue="name", paper=paper)
+    return panels.sizes(rows, looks, one.anchor, *axes, hue="name", slope=slope, paper=paper)

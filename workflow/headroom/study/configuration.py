@@ -16,6 +16,14 @@ from headroom.study.task_info import TaskKind
 
 Arms = dict[str, Mapping[str, ArmDescription]]
 
+SIZED = {
+    "corpus": ("far", "train_share"),
+    "vocabulary": (),
+    "model": ("encoder_layers", "decoder_layers", "heads", "width", "feed_forward"),
+    "training": ("epochs", "early_checkpoints", "learning_rate"),
+}
+"""Sections that models compared by size have in common, with the settings in which they may differ."""
+
 
 def read_configuration(path: Path | None) -> Any:
     """Return a configuration, JSON or YAML (JSON is a part of YAML); None without a path.
@@ -41,6 +49,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
     main = pruning.get("main")
     generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
     known = {"main": str(main)} if main else {}
+    share = mapping(section.get("corpus")).get("train_share")
     return TaskDescription(
         kind=section.get("task", ""),
         library=library_of(section, section.get("task", "")) if section else "",
@@ -50,16 +59,17 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         groups=pruning.get("unit") == "group",
         is_series=bool(mapping(section.get("released")).get("earlier")),
         window=mapping(section.get("windows")).get("length"),
-        text=_text_of(mapping(section.get("corpus"))),
-        train_share=float(mapping(section.get("corpus")).get("train_share", 1.0)),
+        beside=_settings_beside_size(section),
+        train_share=share if isinstance(share, float) else 1.0,
         **known,
     )
 
 
-def _text_of(corpus: Mapping[str, Any]) -> str:
-    """Return what identifies the text of a corpus: its settings without sets of other domains and the share used."""
-    named = {name: value for name, value in corpus.items() if name not in ("far", "train_share")}
-    return json.dumps(named, sort_keys=True) if named else ""
+def _settings_beside_size(section: Mapping[str, Any]) -> str:
+    """Return what two models have in common if they differ in size alone, "" of a task without a corpus."""
+    parts = {part: mapping(section.get(part)) for part in SIZED}
+    kept = {part: {name: own[name] for name in own if name not in SIZED[part]} for part, own in parts.items()}
+    return json.dumps(kept, sort_keys=True, default=str) if kept["corpus"] else ""
 
 
 def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:

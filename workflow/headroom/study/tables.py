@@ -42,7 +42,7 @@ class TaskDescription:
     groups: bool = False  # whether all heads that share keys and values are removed at once
     is_series: bool = False  # whether a released model comes with earlier checkpoints of its training
     window: int | None = None  # pieces of a window of a language model; None of other tasks
-    text: str = ""  # the text of its corpus: models of the same one can be compared by size; "" if it is not known
+    beside: str = ""  # its settings beside size: models with the same ones are compared by size; "" if not known
     train_share: float = 1.0  # the share of its training examples that is used
 
 
