@@ -74,7 +74,7 @@ def render(studies: Sequence[FinishedStudy]) -> str:
     light, dark = palette.style_variables()
     page = environment().get_template("compare.html.j2")
     text = page.render(
-        title=f"{len(studies)} studies side by side" if len(studies) > 1 else "One study, ground by ground",
+        title=f"{len(studies)} studies side by side" if len(studies) > 1 else "One study beside the papers",
         studies=studies,
         papers=read_papers(),
         grounds=list(ground_rows(studies)),
