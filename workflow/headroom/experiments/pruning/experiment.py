@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headroom.core.heads import KINDS
 from headroom.core.memory import Work
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import survival_tables
@@ -93,14 +94,19 @@ def main_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
 
 
 def flags(plan: Plan, values: Values) -> Mapping[str, Any]:
-    """Return the scope, the replacement and the orders: criteria of every epoch first, and again after every step."""
+    """Return the scope, the replacement and the orders: criteria of every epoch first.
+
+    Over all heads together there are controls of the orders themselves: scored again after every step, and reversed.
+    """
     found = {"scopes": [values["scope"]], "replacement": values["replacement"]}
     pruning = plan.task(values["run"]).pruning
     if values["scope"] == SITES:
         return {**found, "orders": [pruning.main]}
     scored = [name for name in pruning.criteria if criterion(name).table == SCORES]
-    orders = dict.fromkeys([*scored, "ablation", *pruning.criteria, "random", REVERSE])
-    return {**found, "orders": [*orders], "rescored": scored}
+    orders = dict.fromkeys([*scored, "ablation", *pruning.criteria, "random"])
+    if values["scope"] in KINDS:
+        return {**found, "orders": [*orders]}
+    return {**found, "orders": [*orders, REVERSE], "rescored": scored}
 
 
 def sweep(call: Call) -> Work:

@@ -68,8 +68,9 @@ PRUNING = Table(
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and evaluated on the first examples of `test` (`pruning.test_examples` of the configuration; the signature
 has the number). One file per run, scope and replacement, of the detailed runs (`detailed_seeds`); heads are scored, and
-scored again, without a replacement. Every file has an `.npz` file with the main metric of every row on the resamples of
-the examples, for paired comparisons of curves.
+scored again, without a replacement. `reverse` and orders that are scored again are of all kinds together alone.
+Every file has an `.npz` file with the main metric of every row on the resamples of the examples, for paired comparisons
+of curves.
 """,
 )
 
