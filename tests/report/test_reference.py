@@ -39,8 +39,8 @@ SHIPPED = ROOT / "reports" / "reference"
 WITH_ARCHIVES = "2e71d61"
 """The last commit that has archives of tables."""
 
-WITHOUT_ARCHIVES = ("repulsion", "starter")
-"""Studies whose archives are not in the history: one was made of several, one was run later."""
+WITHOUT_ARCHIVES = ("multi30k", "repulsion", "starter")
+"""Studies whose archives are not in the history: one was made of several, two were run later."""
 
 CLAIMS = """study,claim,task,run,part,value,low,high,unit,number,side,threshold,refuted,verdict,barrier,these_low,these_high,votes,ground,trainings,seeds,needed,rule,signature
 pilot,M1,translation,pooled,,0.6,0.55,0.7,share,unchanged,above,0.5,0.5,holds,,,,,real text,a b c,3,,ablation.most,
@@ -171,7 +171,7 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
 
 
 CHANGED = {
-    *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french", "bakeoff-sst2", "entailment", "gates"),
+    *("multi30k-french", "tatoeba-german", "tatoeba-french", "bakeoff-sst2", "entailment", "gates"),
     *("sst2", "snli", "repulsion"),
 }
 """Studies whose settings were changed after they had been run: gates in two phases, all four orders by gradient,
