@@ -18,9 +18,9 @@ from whole_project import TINY, Project, environment, hear_interrupts
 INJECTED = Path(__file__).parent / "injected"
 
 _STAND_IN = """#!/bin/sh
-# Stands for `python` in the jobs of a disturbed run, `-m headroom --libraries L --benchmark B STAGE`: one stage gets
-# what stops it, and a process of its own.
-case "$7" in {stage}|'[["{stage}",'*)
+# Stands for `python` in the jobs of a disturbed run, `-m headroom [options] STAGE` or several stages as JSON: one stage
+# gets what stops it, and a process of its own.
+case "$*" in *" {stage} "*|*'[["{stage}",'*)
     unset HEADROOM_FORK_SERVER
     export PYTHONPATH="$PYTHONPATH:{injected}" {variables};;
 esac

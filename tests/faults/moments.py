@@ -103,7 +103,7 @@ PRUNING = _moment(
     "pruning: in the middle of the sweep",
     "pruning",
     "call headroom.methods.judging:Judge._outcome@5",
-    f"pruning/{TRANSLATOR}.all.zero",
+    f"pruning/{TRANSLATOR}.zero",
     (f"pruning/{TRANSLATOR}.all.zero.csv",),
 )
 GATES, GATES_MODEL = (
