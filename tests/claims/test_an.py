@@ -224,7 +224,7 @@ def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
     expect("R4", HOLDS, tmp_path / "1", evaluation=first(-0.3, -0.3, -0.3))  # the gain is 0.8
     expect("R4", FAILS, tmp_path / "2", evaluation=first(-0.5, -0.5, -0.5))
     expect("R4", UNDECIDED, tmp_path / "3", evaluation=first(-0.3, -0.6, 0.0))
-    found = expect("R4", UNDECIDED, tmp_path / "4", evaluation=first(0.0, 0.0, 0.0, svgd=more(0.8, -0.9, 0.7)))
+    found = expect("R4", NOT_COMPARABLE, tmp_path / "4", evaluation=first(0.0, 0.0, 0.0, svgd=more(0.8, -0.9, 0.7)))
     assert numbers_in(found.ours).startswith("+0.20")  # no gain to keep comes first
     expect("R4", NOT_RUN, tmp_path / "5", evaluation=scored(baseline=BASE, svgd=GAIN))
     other = [*ARMS[:-1], replace(ARMS[-1], others=(("alpha", "9"),))]
@@ -329,7 +329,7 @@ def test_r7_is_decided_only_with_growth_and_smoothing(tmp_path: Path) -> None:
 
 def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
     rows = scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7), smoothing=[1, 2, 3], growth=[1, 2, 3])
-    found = expect("R7", UNDECIDED, tmp_path / "1", evaluation=rows)
+    found = expect("R7", NOT_COMPARABLE, tmp_path / "1", evaluation=rows)
     assert numbers_in(found.ours).startswith("+0.20")
     expect("R7", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN, spos=BASE))
     elsewhere = [*ARMS[:2], ArmDescription("smoothing", "smoothing", sites=("E",))]

@@ -6,7 +6,7 @@ An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 import math
 from dataclasses import replace
 
-from headroom.claims.verdict import HOLDS, Number, Reading, above
+from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate, estimate_mean
 from headroom.experiments.arms.paired import (
     Pair,
@@ -32,8 +32,8 @@ SMOOTHING = "smoothing"
 GROWTH = "growth"
 """The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
 
-NO_GAIN = "a gain of repulsion: it has none here"
-"""What claims about the gain of repulsion need where there is none."""
+NO_GAIN = "a gain of repulsion above 0: no interval here is"
+"""The precondition of claims about the gain of repulsion."""
 
 CONTROLS = (SMOOTHING, "scaled", "noise", GROWTH)
 """Methods that change gradients as svgd does, except for repulsion."""
@@ -66,9 +66,9 @@ def less(tables: StudyTables, arm: ArmDescription, other: ArmDescription, compar
     return Number("difference", found, signed=True, about=about)
 
 
-def has(gain: Number) -> bool:
-    """Return whether there is a gain: its interval is above 0."""
-    return above(0.0).verdict(gain.found) == HOLDS
+def lacks(gain: Number) -> bool:
+    """Return whether there is no sure gain: its interval is not above 0. With one seed there is no interval."""
+    return gain.found.low <= 0
 
 
 def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
@@ -109,8 +109,8 @@ def first_layers_suffice(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     if not first or not gain or not kept or not pair.arm.is_everywhere:
         return None
     runs = common_runs(tables, [first.name, pair.arm.name, pair.reference.name])
-    if not has(gain):
-        return Reading((gain, kept), runs=runs, needs=NO_GAIN)
+    if lacks(gain):
+        return Reading((gain, kept), runs=runs, barrier=NO_GAIN)
     if first.others != pair.arm.others:
         needs = f"an arm of the first layers with the settings of {pair.arm.name}"
         return Reading((kept, gain), runs=runs, needs=needs)
@@ -130,17 +130,13 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
         return None
     likeness = [one for arm in (pair.reference, *controls) if (one := likeness_less(tables, pair.arm, arm))]
     runs = common_runs(tables, [arm.name for arm in (pair.arm, pair.reference, *controls)])
-    needs = _needs(gain, controls)
-    if needs:
+    if lacks(gain):
+        return Reading((gain, *over, *likeness), runs=runs, barrier=NO_GAIN)
+    if missing := {GROWTH, SMOOTHING} - {arm.method for arm in controls}:
+        needs = " and ".join(f"the control {method}" for method in sorted(missing))
         return Reading((gain, *over, *likeness), runs=runs, needs=needs)
     asked = above(0.0, refuted=(1 - most) * gain.found.value)
     return Reading((*(replace(one, asked=asked) for one in over), gain, *likeness), runs=runs)
-
-
-def _needs(gain: Number, controls: list[ArmDescription]) -> str:
-    """Return what is missing for a verdict on a gain: the gain itself, or controls; "" if nothing is."""
-    missing = [method for method in (GROWTH, SMOOTHING) if method not in {arm.method for arm in controls}]
-    return NO_GAIN if not has(gain) else f"the control {' and the control '.join(missing)}" if missing else ""
 
 
 def list_controls(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
