@@ -56,6 +56,15 @@ def test_m1_does_not_fail_on_trifles(tmp_path: Path, delta: float) -> None:
     assert expect("M1", UNDECIDED, tmp_path, ablation=trifles).ours.startswith("20 [20, 100] %")
 
 
+def test_m1_is_not_asked_of_a_test_that_can_find_nothing(tmp_path: Path) -> None:
+    def measured(examples: int) -> list[Row]:
+        return [row | {"signature": f"examples:{examples}"} for row in effects([0.0] * 270)]
+
+    expect("M1", HOLDS, tmp_path / "1", ablation=measured(14))
+    found = expect("M1", NOT_COMPARABLE, tmp_path / "2", ablation=measured(13))
+    assert found.ours.endswith("it has 13 of 14")
+
+
 def two_sets(first: Iterable[Row], second: Iterable[Row]) -> list[Row]:
     """Return effects of heads on both sets, with those of 48 more heads that change nothing and could not gain 0.4."""
     others = [row | {"layer": row["layer"] + 9} for row in effects([0.0] * 48, width=0.1)]
@@ -94,6 +103,15 @@ def test_m2_does_not_correct_for_heads_that_are_surely_worse(tmp_path: Path) -> 
 def test_m2_is_not_asked_of_a_few_heads(tmp_path: Path) -> None:
     rows = [row | {"set": name} for name in ("choose", "test") for row in effects([0.0] * 47, width=0.1)]
     expect("M2", NOT_COMPARABLE, tmp_path, ablation=rows)
+
+
+@pytest.mark.parametrize("claim", ["M3", "M4"])
+def test_m3_and_m4_are_not_asked_of_a_test_that_can_find_nothing(tmp_path: Path, claim: str) -> None:
+    def measured(examples: int) -> list[Row]:
+        return list(sites([0.0] * 30, signature=f"examples:{examples}"))
+
+    expect(claim, HOLDS, tmp_path / "1", keep_one=measured(10))
+    expect(claim, NOT_COMPARABLE, tmp_path / "2", keep_one=measured(9))
 
 
 @pytest.mark.parametrize(("claim", "chosen_on", "other"), [("M3", "test", "choose"), ("M4", "choose", "test")])

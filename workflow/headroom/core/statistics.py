@@ -9,6 +9,7 @@ Curves (areas, removable shares) are in `headroom.core.curves`, correlations of 
 Importing scipy.stats takes a second: functions that need it import it when they are called.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -261,6 +262,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = numpy.empty_like(values)
     corrected[rising] = numpy.minimum(1.0, numpy.maximum.accumulate(multiplied))
     return [float(value) for value in corrected]
+
+
+def count_examples_needed(comparisons: int, level: float) -> int:
+    """Return how many examples a difference takes to be significant at all, after Holm's correction.
+
+    Over the standard error of exchanged differences (`tail_p`) it is largest where all examples change alike: the root
+    of their number.
+    """
+    from scipy.special import ndtri
+
+    return math.ceil(ndtri(level / (2 * comparisons)) ** 2)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:

@@ -13,9 +13,9 @@ import pandas
 
 from headroom.claims.evidence import by_run, counts_labels, each_run, safe
 from headroom.claims.verdict import Number, Reading, above
-from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
+from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, count_examples_needed, holm
 from headroom.experiments.ablation.alike import find_alike
-from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
+from headroom.study.selection import examples_in, last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 SCREENING = 0.01
@@ -188,6 +188,17 @@ def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
     """Look whether a model has at least `least` heads."""
     heads = len(rows_where(tables.ablation, run=run)[HEADS].drop_duplicates())
     return "" if heads >= least else f"it has {heads}"
+
+
+def enough_examples(tables: StudyTables, run: str, *, level: float) -> str:
+    """Look whether the test set is large enough for the change of one head to be significant among all heads."""
+    return refuse_few_examples(select_judged(last_epochs(rows_where(tables.ablation, run=run))), level=level)
+
+
+def refuse_few_examples(rows: pandas.DataFrame, *, level: float) -> str:
+    """Return how many examples were measured, and how many one of these changes needs; "" if they are enough."""
+    examples, needed = examples_in(rows), count_examples_needed(max(1, len(rows)), level)
+    return f"it has {examples} of {needed}" if 0 < examples < needed else ""
 
 
 def own_effects(tables: StudyTables, run: str, *, most: float) -> str:

@@ -6,8 +6,9 @@ from headroom.claims.evidence import counts_labels, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above
 from headroom.claims.words import site_word
 from headroom.core.statistics import Estimate, holm
-from headroom.experiments.ablation.claims import HEADS, bound_share, by_other_tests, right_or_wrong
-from headroom.study.selection import chosen_heads, main_set, rows_where
+from headroom.experiments.ablation.claims import HEADS, bound_share, by_other_tests, refuse_few_examples, right_or_wrong
+from headroom.study.selection import chosen_heads, main_set, rows_where, select_judged
+from headroom.study.tables import StudyTables
 
 
 @each_run("keep_one", shares=True)
@@ -53,6 +54,12 @@ def enough_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Esti
 def correct_chosen(sites: pandas.DataFrame) -> pandas.DataFrame:
     """Return one run's heads that were chosen, one per site, with `p_holm` corrected over these sites alone."""
     return sites.assign(p_holm=holm(sites["p"].tolist()))
+
+
+def enough_examples(tables: StudyTables, run: str, *, level: float) -> str:
+    """Look whether the test set is large enough for the change of one site to be significant among all sites."""
+    rows = select_judged(rows_where(tables.keep_one, run=run))
+    return refuse_few_examples(rows.drop_duplicates(["kind", "layer"]), level=level)
 
 
 @each_run("keep_one", shares=True)
