@@ -50,6 +50,8 @@ def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None
 @pytest.mark.parametrize(("text", "study", "claim"), IN_REPORTS)
 def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> None:
     claims = CLAIMS.read(ROOT / "reports" / "reference" / study / "claims.csv")
-    row = rows_where(claims, claim=claim, run=POOLED).iloc[0]
-    found = phrase(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
-    assert plain(text) == plain(found)
+    found = [
+        phrase(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
+        for _, row in rows_where(claims, claim=claim, run=POOLED).iterrows()  # of every task
+    ]
+    assert plain(text) in [plain(one) for one in found]
