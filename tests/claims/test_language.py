@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, curve, effects, shown, study
+from claims.claim_tables import Row, curve, effects, relevance, shown, study
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
@@ -111,5 +111,5 @@ def test_one_head_is_enough_in_layers(tmp_path: Path) -> None:
 def test_v2_is_about_the_decoder_where_there_is_no_encoder(tmp_path: Path) -> None:
     pair = {"statistic": "spearman", "first": "confidence", "second": "relevance", "ceiling": 0.9}
     rows = [pair | {"scope": "D", "value": 0.5, "low": 0.4, "high": 0.6}]
-    (found,) = verdicts_on(["V2"], language(tmp_path, rank_correlation=rows)).values()
+    (found,) = verdicts_on(["V2"], language(tmp_path, rank_correlation=rows, relevance=relevance((0.5, 0.5)))).values()
     assert (found.verdict, found.ours.partition(";")[0]) == (HOLDS, "Spearman 0.50 [0.40, 0.60] over decoder heads")

@@ -59,8 +59,11 @@ def test_v2_asks_the_encoders_correlation(tmp_path: Path, value: float, verdict:
     usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
     bounds = {"value": value, "low": value - 0.2, "high": value + 0.2, "ceiling": 0.9}
     other = usual | {"first": "gates", "value": -1, "low": -1, "high": -1}
-    found = expect("V2", verdict, tmp_path, rank_correlation=[other, usual | bounds, usual | bounds | {"scope": "all"}])
+    rows = [other, usual | bounds, usual | bounds | {"scope": "all"}]
+    found = expect("V2", verdict, tmp_path, rank_correlation=rows, relevance=relevance((0.5, 0.5)))
     assert found.ours.endswith("ceiling set by noise 0.90")
+    missed = relevance((0.5, 0.5), error=0.1)
+    expect("V2", NOT_COMPARABLE, tmp_path, rank_correlation=rows, relevance=missed)
 
 
 def test_v3_asks_for_a_positional_head_with_confidence(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ VERSIONS = "versions.txt"
 
 ORDER = (
     *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french"),
-    *("sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment", "repulsion"),
+    *("sst2", "bakeoff-sst2", "glue", "snli", "smollm2", "starter", "gates", "entailment", "repulsion"),
 )
 """The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
 
