@@ -90,6 +90,7 @@ def test_shipped_numbers_count_every_training_once() -> None:
                 (claims["claim"] == row.claim) & (claims["part"] == row.part) & (claims["ground"] == row.ground)
             ]
             own = own[own["study"].isin(row.studies.split()) & own["trainings"].map(lambda one: bool(one))]
+            own = own.drop_duplicates(["study", "trainings"])  # two tasks may ask one released model
             behind = [name for one in own["trainings"] for name in one.split() if name in row.trainings.split()]
             assert len(behind) == len(set(behind)), row
             asked = Condition(row.threshold, row.side, row.refuted)
