@@ -35,7 +35,7 @@ def clean(source: str, prefix: str) -> str:
     """Return one `<svg>` element to be embedded in an HTML page with others.
 
     Metadata, comments, the document type and style elements (which would apply to the whole page) are
-    dropped; ids that nothing refers to are dropped, the others get the prefix; coordinates are rounded to
+    dropped; ids that nothing refers to are dropped, the others are the prefix with a number; coordinates are rounded to
     a tenth of a unit; the size is left to the page, the view box stays.
     """
     parser = etree.XMLParser(remove_comments=True, resolve_entities=False, no_network=True)
@@ -76,21 +76,21 @@ def size(source: str) -> tuple[float, float]:
 
 
 def _rename_ids(root: etree._Element, prefix: str) -> None:
-    used = set(_references(root))
+    used = {name: f"{prefix}-{place}" for place, name in enumerate(dict.fromkeys(_references(root)))}
     for element in root.iter(etree.Element):
         name = element.attrib.pop("id", None)
         if name in used:
-            element.set("id", f"{prefix}-{name}")
+            element.set("id", used[name])
         for start, (kind, attribute) in _HOOKS.items():
             if name is not None and name.startswith(start):
                 element.set("class", kind)
                 element.set(attribute, name.removeprefix(start))
         reference = element.attrib.pop(_XLINK, None)
         if reference is not None:
-            element.set("href", f"#{prefix}-{reference[1:]}")
+            element.set("href", f"#{used[reference[1:]]}")
         for attribute, value in element.attrib.items():
             if "url(#" in value:
-                element.set(attribute, _REFERENCE.sub(rf"url(#{prefix}-\1)", value))
+                element.set(attribute, _REFERENCE.sub(lambda found: f"url(#{used[found[1]]})", value))
 
 
 def _references(root: etree._Element) -> Iterator[str]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.entries import threshold
+from headroom.claims.entries import all_claims, threshold
 from headroom.core.formatting import number
 from headroom.core.heads import Head
 from headroom.experiments.attention_maps import section as attention_map
-from headroom.experiments.attention_stats.claims import over_uniform
+from headroom.experiments.attention_stats.claims import over_uniform, relevance_conserved
 from headroom.experiments.roles.claims import SHUFFLED, UNTRAINED, confidence, in_order, main_roles, select_held
 from headroom.experiments.roles.frames import (
     BEST,
@@ -142,8 +142,10 @@ def _confidences(study: StudyTables) -> Figure | None:
 
 
 def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
-    """Return the heads of every task by relevance; those with so much that claim V1 counts them have a frame."""
-    found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in views.items()}
+    """Return the heads of every task by relevance, if it adds up; those that claim V1 counts have a frame."""
+    (asked,) = all_claims()["V1"].preconditions
+    conserved = {task: one for task, one in views.items() if not relevance_conserved(*one, **asked.thresholds)}
+    found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in conserved.items()}
     found = {task: rows_where(rows, kind=examined_kind(rows["kind"])) for task, rows in found.items()}
     highest = max((rows["value"].max() for rows in found.values() if len(rows)), default=0.0)
     made = []
