@@ -144,7 +144,10 @@ def _confidences(study: StudyTables) -> Figure | None:
 def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
     """Return the heads of every task by relevance, if it adds up; those that claim V1 counts have a frame."""
     (asked,) = all_claims()["V1"].preconditions
-    conserved = {task: one for task, one in views.items() if not relevance_conserved(*one, **asked.thresholds)}
+    most = asked.thresholds["most"]
+    conserved = {
+        task: (view, run) for task, (view, run) in views.items() if not relevance_conserved(view, run, most=most)
+    }
     found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in conserved.items()}
     found = {task: rows_where(rows, kind=examined_kind(rows["kind"])) for task, rows in found.items()}
     highest = max((rows["value"].max() for rows in found.values() if len(rows)), default=0.0)
