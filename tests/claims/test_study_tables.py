@@ -137,6 +137,22 @@ def test_the_same_training_is_known_again(tmp_path: Path) -> None:
     assert first.trainings[RUN] != study(tmp_path / "4", training=losses(3, 2.0001)).trainings[RUN]
 
 
+def test_a_released_model_that_two_tasks_ask_is_one(tmp_path: Path) -> None:
+    def scores(third: float) -> dict[str, list[float]]:
+        return {"own": [30.0, 32.5, 31.0], "heads": [30.0, 32.5, third]}
+
+    def trainings(third: float) -> set[str]:
+        rows = [
+            {"run": f"{task}.baseline.seed1", "epoch": epoch, "value": value}
+            for task, values in scores(third).items()
+            for epoch, value in enumerate(values, start=1)
+        ]
+        return set(study(tmp_path / str(third), evaluation=rows).trainings.values())
+
+    assert len(trainings(31.0)) == 1
+    assert len(trainings(31.1)) == 2
+
+
 def test_runs_can_be_left_out(tmp_path: Path) -> None:
     tables = study(tmp_path, evaluation=[{"run": RUN}, {"run": OTHER_RUN}], update_cost=[{"arm": "svgd"}])
     assert tables.without([RUN]).runs == [OTHER_RUN]

@@ -112,18 +112,17 @@ class StudyTables:
     def trainings(self) -> dict[str, str]:
         """By run a short hash of its losses in every epoch: runs with the same one are the same training.
 
-        Runs without training differ by what they score, whatever their task is called: it may take one model twice.
+        Runs without training differ by what they score: two tasks may ask one released model.
         """
         losses = self.frame("training")
         losses = losses[losses["measure"].isin(("train_loss", "valid_loss"))]
         found = {}
-        for frame, named in ((self.frame("evaluation"), False), (losses, True)):
+        for frame, is_trained in ((self.frame("evaluation"), False), (losses, True)):
             for run, rows in frame.groupby("run"):
                 values = rows.sort_values(["epoch", "value"])["value"]
-                scores = " ".join(f"{value:.9g}" for value in values)
-                found[str(run)] = hashlib.sha256(f"{task_of(str(run)) if named else ''} {scores}".encode()).hexdigest()[
-                    :12
-                ]
+                task = task_of(str(run)) if is_trained else ""
+                scores = " ".join([task, *(f"{value:.9g}" for value in values)])
+                found[str(run)] = hashlib.sha256(scores.encode()).hexdigest()[:12]
         return found
 
     @cached_property
