@@ -7,7 +7,7 @@ from typing import Any
 
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
-from headroom.claims.pooling import with_kinds
+from headroom.claims.pooling import describe_tasks
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.tables import REGISTRY
@@ -64,7 +64,7 @@ def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
     """Return decisions as the page shows them."""
     rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
     claims, numbers = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
-    return verdicts(with_kinds(claims, tables), numbers)
+    return verdicts(describe_tasks(claims, tables), numbers)
 
 
 def expect(

@@ -1,4 +1,4 @@
-"""Studies of one ground together: each training once, corpora as random effects."""
+"""Studies of one ground together: each corpus once, corpora as random effects."""
 
 import math
 from collections.abc import Iterator
@@ -37,7 +37,8 @@ def together(*studies: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, 
     kinds = ["classification" if row["task"] == "sst2" else "translation" for row in claims]
     frames = (pandas.DataFrame(rows, columns=table.names) for rows, table in ((claims, CLAIMS), (numbers, NUMBERS)))
     verdicts, behind = frames
-    return list(by_ground(verdicts.assign(kind=kinds), behind))
+    corpora = [row.get("corpus", row["study"]) for row in claims]
+    return list(by_ground(verdicts.assign(kind=kinds, corpus=corpora), behind))
 
 
 def test_corpora_are_random_effects_of_equal_weight() -> None:
@@ -58,6 +59,18 @@ def test_a_training_counts_once() -> None:
     (row,) = together(study("first", 3.0, "a b"), again, study("other", 5.0, "d"))
     assert (row["studies"], row["trainings"]) == ("first other", "a b d")
     assert row["value"] == 4.0
+
+
+def test_of_a_corpus_the_study_with_most_trainings_counts() -> None:
+    captions = {"corpus": "captions"}
+    few, many = study("few", 9.0, "a", **captions), study("many", 3.0, "b c", **captions)
+    (row,) = together(few, many, study("as-many", 7.0, "d e", **captions), study("other", 5.0, "f"))
+    assert (row["studies"], row["trainings"], row["value"]) == ("many other", "b c f", 4.0)
+    barred = study("many", 3.0, "b c", verdict=NOT_COMPARABLE, **captions)
+    (row,) = together(few, barred)
+    assert (row["studies"], row["value"]) == ("few", 9.0)
+    (row,) = together(study("s1", 3.0, "a", corpus=""), study("s2", 5.0, "b", corpus=""))
+    assert row["studies"] == "s1 s2"
 
 
 def test_grounds_and_kinds_of_tasks_are_apart() -> None:

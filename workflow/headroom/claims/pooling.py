@@ -1,4 +1,4 @@
-"""Verdicts of several studies put together: by claim and by ground, each training once, corpora as random effects."""
+"""Verdicts of several studies put together: by claim and by ground, each corpus once, corpora as random effects."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -37,15 +37,20 @@ def read_grounds() -> pandas.DataFrame:
 def write_grounds(places: Sequence[Path], path: Path) -> None:
     """Write the rows of the studies in these directories, in their order, as a table."""
     numbers = pandas.concat([NUMBERS.read(place / NUMBERS.path) for place in places], ignore_index=True)
-    claims = [with_kinds(CLAIMS.read(place / CLAIMS.path), StudyTables(described=tasks_of(place))) for place in places]
+    claims = [
+        describe_tasks(CLAIMS.read(place / CLAIMS.path), StudyTables(described=tasks_of(place))) for place in places
+    ]
     frame = pandas.DataFrame(by_ground(pandas.concat(claims, ignore_index=True), numbers))
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.9g")
 
 
-def with_kinds(claims: pandas.DataFrame, tables: StudyTables) -> pandas.DataFrame:
-    """Return the verdicts of a study with the kind of every task (`kind`)."""
-    return claims.assign(kind=claims["task"].map(tables.kind_of))
+def describe_tasks(claims: pandas.DataFrame, tables: StudyTables) -> pandas.DataFrame:
+    """Return the verdicts of a study with the kind and the corpus of every task (`kind`, `corpus`)."""
+    kinds, corpora = (
+        claims["task"].map(find) for find in (tables.kind_of, lambda task: tables.description(task).corpus)
+    )
+    return claims.assign(kind=kinds, corpus=corpora)
 
 
 def over_corpora(found: Sequence[Estimate]) -> Estimate:
@@ -68,10 +73,15 @@ def over_corpora(found: Sequence[Estimate]) -> Estimate:
 
 
 def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[Row]:
-    """Yield a row per claim, part, ground and kind of task (`kind`), from the rows `pooled` of both tables of studies.
+    """Yield a row per claim, part, ground and kind of task, from the rows `pooled` of both tables of studies.
 
-    Studies count in their order: one that shares a training with an earlier one is left out of that row. So are those
-    in which the claim is not comparable, or in which it is decided by other numbers than in the first.
+    Of the studies of one corpus that judge a claim the one with most trainings counts, of as many the first: models of
+    one corpus are alike, and would give it a larger weight. A study is left out of a row, too, if it shares a training
+    with one that counts, or if other numbers decide in it than in the first.
+
+    Args:
+        claims: Verdicts with the kinds and corpora of the tasks, from `describe_tasks`.
+        numbers: The numbers behind them.
     """
     rows = claims[(claims["run"] == POOLED) & (claims["ground"] != "")]
     asked = numbers[(numbers["run"] == POOLED) & (numbers["side"] != "")]
@@ -89,7 +99,7 @@ def number_of_ground(row: "Row | pandas.Series[Any]") -> Number:
 
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
     """Return what the studies in rows of the table `claims` say together."""
-    judged = rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")]
+    judged = _largest_of_corpora(rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")])
     found = [_asked_of(row, numbers) for _, row in judged.iterrows()]
     names = [list(own["name"]) for own in found]
     counted: list[pandas.DataFrame] = []
@@ -122,6 +132,13 @@ def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
         "studies": " ".join(dict.fromkeys(counting)),
         "trainings": " ".join(sorted(seen)),
     }
+
+
+def _largest_of_corpora(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return of every corpus the row with most trainings, the first of as many; all rows of unknown corpora."""
+    counts = [len(trainings.split()) for trainings in rows["trainings"]]
+    ordered = rows.assign(count=counts).sort_values("count", ascending=False, kind="stable")
+    return ordered[~ordered.duplicated("corpus") | (ordered["corpus"] == "")].sort_index()
 
 
 def _asked_of(row: "pandas.Series[Any]", numbers: pandas.DataFrame) -> pandas.DataFrame:

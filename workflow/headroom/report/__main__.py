@@ -36,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    from headroom.claims.pooling import with_kinds
+    from headroom.claims.pooling import describe_tasks
     from headroom.claims.table import CLAIMS, NUMBERS
     from headroom.figures.numbers import Numbers
     from headroom.report.cautions import cautions, read_records
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     configured = read_configuration(given.configuration)
     tables = open_tables(given.tables, given.maps, described=tasks_in(configured))
-    claims = with_kinds(CLAIMS.read_all([given.claims] if given.claims else []), tables)
+    claims = describe_tasks(CLAIMS.read_all([given.claims] if given.claims else []), tables)
     numbers = NUMBERS.read_all([given.numbers] if given.numbers else [])
     parts, found = sections(tables), Numbers(numbers)
     page = Page(

@@ -14,7 +14,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.pooling import by_ground, number_of_ground, with_kinds
+from headroom.claims.pooling import by_ground, describe_tasks, number_of_ground
 from headroom.claims.sizes import SizeSlope, size_rows, size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import NOT_RUN, VERDICTS
@@ -52,7 +52,7 @@ def read_finished(place: Path, page: Path) -> FinishedStudy:
     curves = list(curve_rows(name, tables))
     reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
     address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
-    claims = with_kinds(claims, tables)
+    claims = describe_tasks(claims, tables)
     sizes = list(size_rows(claims, numbers, tables))
     return FinishedStudy(name, claims, numbers, verdicts(claims, numbers), curves, sizes, address)
 
@@ -109,7 +109,9 @@ class GroundCell:
 
 def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
     """Yield what every ground says of every claim that was run there, studies in their order."""
-    tables = (pandas.concat([getattr(one, name) for one in studies]) for name in ("claims", "numbers"))
+    tables = (
+        pandas.concat([getattr(one, name) for one in studies], ignore_index=True) for name in ("claims", "numbers")
+    )
     for row in (one for one in by_ground(*tables) if one["verdict"] != NOT_RUN):
         ours = row["barrier"]
         if "value" in row:

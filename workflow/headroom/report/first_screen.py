@@ -49,7 +49,7 @@ class ClaimVerdict:
 
 
 def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
-    """Return what the tables `claims`, from `with_kinds`, and `numbers` say: a verdict per claim and task, in order."""
+    """Return a verdict per claim and task, in order, from the tables `claims` (of `describe_tasks`) and `numbers`."""
     known = all_claims()
     found = []
     for _, row in rows_where(claims, run=POOLED).iterrows():

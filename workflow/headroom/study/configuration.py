@@ -49,7 +49,8 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
     main = pruning.get("main")
     generated = {name: mapping(section.get(name)).get("source") == "generated" for name in ("corpus", "treebank")}
     known = {"main": str(main)} if main else {}
-    share = mapping(section.get("corpus")).get("train_share")
+    corpus = mapping(section.get("corpus"))
+    share = corpus.get("train_share")
     return TaskDescription(
         kind=section.get("task", ""),
         library=library_of(section, section.get("task", "")) if section else "",
@@ -60,6 +61,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         is_series=bool(mapping(section.get("released")).get("earlier")),
         window=mapping(section.get("windows")).get("length"),
         beside=_settings_beside_size(section),
+        corpus=_describe_corpus(corpus),
         train_share=share if isinstance(share, float) else 1.0,
         **known,
     )
@@ -70,6 +72,11 @@ def _settings_beside_size(section: Mapping[str, Any]) -> str:
     parts = {part: mapping(section.get(part)) for part in SIZED}
     kept = {part: {name: own[name] for name in own if name not in SIZED[part]} for part, own in parts.items()}
     return json.dumps(kept, sort_keys=True, default=str) if kept["corpus"] else ""
+
+
+def _describe_corpus(section: Mapping[str, Any]) -> str:
+    """Return where text is from: its settings that are words; numbers say how much of it is used."""
+    return json.dumps({name: value for name, value in section.items() if isinstance(value, str)}, sort_keys=True)
 
 
 def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
