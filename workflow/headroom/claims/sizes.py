@@ -24,6 +24,9 @@ from headroom.study.task_info import TaskKind
 FEWEST = 3
 """Sizes that a slope asks for."""
 
+OF_SIZE = "ablation.enough_heads"
+"""The precondition without which a training is drawn, too: what the number is in smaller models is the question."""
+
 SIZES = ("heads", "share")
 """What trainings differ by: the heads of the model, or the share of the training examples that is used (%)."""
 
@@ -50,16 +53,19 @@ class SizeSlope:
 
 
 def size_rows(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: StudyTables) -> Iterator[dict[str, Any]]:
-    """Yield the numbers that are drawn against sizes, of every training of a study in which the claim is judged."""
+    """Yield numbers against sizes, of every training that is judged, or whose model has too few heads for that."""
     study = str(claims["study"].iloc[0]) if len(claims) else ""
     keys = ["claim", "task", "run", "part"]
-    judged = claims[claims["verdict"].isin(JUDGED) & (claims["run"] != POOLED)].set_index(keys)["trainings"].to_dict()
+    asked = {claim.id: one.words for claim in _drawn_claims() for one in claim.preconditions if one.check == OF_SIZE}
+    too_small = claims["barrier"].str.partition(": ")[0] == claims["claim"].map(asked)
+    shown = claims[(claims["verdict"].isin(JUDGED) | too_small) & (claims["run"] != POOLED)]
+    trainings = shown.set_index(keys)["trainings"].to_dict()
     counted = numbers[(numbers["what"] == "answer") & (numbers["name"] == "heads")]
     heads = dict(zip(counted["task"], counted["value"].astype(int)))
     drawn = {(claim.id, name) for claim in _drawn_claims() for name in claim.published}
     for _, one in numbers.iterrows():
         row = {str(name): value for name, value in one.items()}
-        training = judged.get((row["what"], row["task"], row["run"], row["part"]))
+        training = trainings.get((row["what"], row["task"], row["run"], row["part"]))
         known = tables.description(task_of(row["run"]))
         if (row["what"], row["name"]) not in drawn or not training or row["task"] not in heads or not known.beside:
             continue
