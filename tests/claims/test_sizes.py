@@ -24,6 +24,9 @@ def write_study(
     claims, numbers = [], []
     for task, (heads, _, *values) in tasks.items():
         numbers.append(_number(study, "answer", task, "pooled", "heads", float(heads), "count"))
+        for metric, score in (("bleu", heads / 4), ("loss", 2.0)):
+            quality = _number(study, "answer", task, "pooled", "quality", score, "number")
+            numbers.append(quality | {"part": metric})
         for seed, value in enumerate(values, start=1):
             run = f"{task}.baseline.seed{seed}"
             barred = value > 0.9 or heads < 48
@@ -95,7 +98,7 @@ def test_the_page_has_every_training_and_the_papers_values(tmp_path: Path) -> No
     assert {"36", "72", "144", "288"} <= set(ticks)
     assert "% of heads removable. Per doubling: +10 [8, 12] %, 6 trainings." in " ".join(figure.text_content().split())
     key = [one.text_content().strip() for one in tree.xpath("//ul[@class='key']/li")]
-    assert key[:3] == ["one, small", "one, middle", "one, large"]
+    assert key[:3] == ["one, small (9.0 BLEU)", "one, middle (18.0 BLEU)", "one, large (36.0 BLEU)"]
     assert key[3] == "the paper"
 
 

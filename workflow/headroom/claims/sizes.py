@@ -15,8 +15,9 @@ import pandas
 
 from headroom.claims.entries import Claim, read_papers
 from headroom.claims.pooling import JUDGED
-from headroom.claims.rows import POOLED
+from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.verdict import Number
+from headroom.claims.words import metric_after
 from headroom.core.statistics import estimate_slope
 from headroom.study.tables import StudyTables, task_of
 from headroom.study.task_info import TaskKind
@@ -60,8 +61,10 @@ def size_rows(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: Study
     too_small = claims["barrier"].str.partition(": ")[0] == claims["claim"].map(asked)
     shown = claims[(claims["verdict"].isin(JUDGED) | too_small) & (claims["run"] != POOLED)]
     trainings = shown.set_index(keys)["trainings"].to_dict()
-    counted = numbers[(numbers["what"] == "answer") & (numbers["name"] == "heads")]
-    heads = dict(zip(counted["task"], counted["value"].astype(int)))
+    heads = {task: int(row["value"]) for task, row in _answers(numbers, "heads").items()}
+    quality = {
+        task: f"{row['value']:.1f} {metric_after(row['part'])}" for task, row in _answers(numbers, "quality").items()
+    }
     drawn = {(claim.id, name) for claim in _drawn_claims() for name in claim.published}
     for _, one in numbers.iterrows():
         row = {str(name): value for name, value in one.items()}
@@ -71,7 +74,13 @@ def size_rows(claims: pandas.DataFrame, numbers: pandas.DataFrame, tables: Study
             continue
         about = {"group": known.beside, "kind": tables.kind_of(row["task"]), "training": training}
         size = {"heads": heads[row["task"]], "share": 100 * known.train_share}
-        yield row | about | size | {"study": study, "number": row["name"]}
+        yield row | about | size | {"study": study, "number": row["name"], "quality": quality.get(row["task"], "")}
+
+
+def _answers(numbers: pandas.DataFrame, name: str) -> dict[str, "pandas.Series[Any]"]:
+    """Return by task the first number of the answer with a name: of the quality that by the main metric."""
+    found = numbers[(numbers["what"] == ANSWER) & (numbers["name"] == name)].drop_duplicates("task")
+    return {row["task"]: row for _, row in found.iterrows()}
 
 
 def _drawn_claims() -> list[Claim]:

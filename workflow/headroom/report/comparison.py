@@ -145,8 +145,9 @@ SIZE_AXES = {"heads": "heads of the model", "share": "training pairs (% of the d
 
 
 def name_models(rows: pandas.DataFrame) -> list[str]:
-    """Return the name of the model of every row: its study and its task."""
-    return [f"{study}, {task_name(task)}" for study, task in zip(rows["study"], rows["task"])]
+    """Return the name of the model of every row: its study, its task and its quality."""
+    quality = [f" ({found})" if found else "" for found in rows["quality"]]
+    return [f"{study}, {task_name(task)}{found}" for study, task, found in zip(rows["study"], rows["task"], quality)]
 
 
 def size_panel(one: SizeSlope, looks: Mapping[str, panels.Look]) -> Markup:
