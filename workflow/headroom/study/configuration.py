@@ -20,7 +20,7 @@ SIZED = {
     "corpus": ("far", "train_share"),
     "vocabulary": (),
     "model": ("encoder_layers", "decoder_layers", "heads", "width", "feed_forward"),
-    "training": ("epochs", "early_checkpoints", "learning_rate"),
+    "training": ("epochs", "early_checkpoints", "learning_rate", "warmup_updates"),
 }
 """Sections that models compared by size have in common, with the settings in which they may differ."""
 
