@@ -305,3 +305,16 @@ def test_the_kinds_of_attention_are_those_of_the_heads_in_the_tables(tmp_path):
     tables = study(tmp_path, scores=[decoder], ablation=[classifier])
     assert [tables.of_task(task).kinds for task in ("mine", "sst2")] == [("D",), ("E",)]
     assert StudyTables().kinds == ("E", "A", "D")
+
+
+def test_a_corpus_is_the_same_whatever_of_it_is_used() -> None:
+    captions = {"source": "catalogue", "dataset": "multi30k"}
+    sections = {
+        "all": {"corpus": captions | {"far": ["mscoco"]}},
+        "half": {"corpus": captions | {"far": [], "train_share": 0.5}},
+        "other": {"corpus": captions | {"dataset": "multi30k-french"}},
+        "unknown": {"model": {"heads": 8}},
+    }
+    found = {task: one.corpus for task, one in tasks_in({"tasks": sections}).items()}
+    assert found["all"] == found["half"] != found["other"]
+    assert found["unknown"] == ""

@@ -75,8 +75,9 @@ def _settings_beside_size(section: Mapping[str, Any]) -> str:
 
 
 def _describe_corpus(section: Mapping[str, Any]) -> str:
-    """Return where text is from: its settings that are words; numbers say how much of it is used."""
-    return json.dumps({name: value for name, value in section.items() if isinstance(value, str)}, sort_keys=True)
+    """Return where text is from, "" without any: its settings that are words; numbers say how much of it is used."""
+    words = {name: value for name, value in section.items() if isinstance(value, str)}
+    return json.dumps(words, sort_keys=True) if words else ""
 
 
 def _ground(section: Mapping[str, Any]) -> Ground | Literal[""]:
