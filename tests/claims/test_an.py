@@ -104,7 +104,7 @@ def test_r1_is_not_decided_by_growth_other_heads_or_other_measures(tmp_path: Pat
     rows += likeness(epoch=1, baseline=[0.25, 0.26, 0.24])
     rows += likeness("z_cosine", baseline=[0.25] * 3, svgd=[0.5] * 3)
     found = expect("R1", HOLDS, tmp_path / "1", known=arms, diversity=rows)
-    assert numbers_in(found.ours) == "−0.060 −0.085 −0.035 2 2 +0.20 0.18 0.22 0 +0.25 +0.25"
+    assert numbers_in(found.ours) == "−0.060 −0.085 −0.035 80 0.033 2 2 +0.20 0.18 0.22 0 +0.25 +0.25"
     expect("R1", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN))
 
 
@@ -112,7 +112,7 @@ def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
     found = expect("R2", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)))
     low, high = ttest_rel(GAIN, BASE).confidence_interval()
     assert (round(low, 2), round(high, 2)) == (0.55, 1.05)
-    assert numbers_in(found.ours) == "+0.80 0.55 1.05 +0.10"
+    assert numbers_in(found.ours) == "+0.80 0.55 1.05 80 0.33 +0.10"
     expect("R2", FAILS, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=more(-0.8, -0.9, -0.7)))
     expect("R2", UNDECIDED, tmp_path / "3", evaluation=scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7)))
     expect("R2", NOT_RUN, tmp_path / "4", evaluation=scored(baseline=BASE, smoothing=GAIN))

@@ -7,7 +7,8 @@ import pytest
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, factor, recommend, seeds_for
 from headroom.claims.verdict import HOLDS, UNDECIDED, Number, Reading, above
-from headroom.core.statistics import Estimate, estimate_mean, over_runs
+from headroom.core.statistics import Estimate, estimate_mean, find_detectable, over_runs
+from scipy.stats import ttest_1samp
 
 
 def decision(claim: str, *found: tuple[Estimate, float], examples: int = 0, seeds: int = 1) -> Decision:
@@ -53,6 +54,18 @@ def test_seeds_that_decide_put_the_threshold_outside_at_the_spread_seen() -> Non
     assert recommend(decision("R2", (found, 0.0), seeds=3)) == f"about {enough - 3:.0f} more seeds"
     half_by_sentences = Estimate(0.5, 0.1, 0.9)
     assert seeds_for(found, half_by_sentences, 0.0, 3) > enough  # sentences leave less room
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5, 30])
+def test_a_detectable_mean_is_found_four_times_in_five(runs: int) -> None:
+    spread = numpy.linspace(-1, 1, runs) / numpy.std(numpy.linspace(-1, 1, runs), ddof=1)
+    mean = find_detectable(estimate_mean(spread), runs)
+    drawn = numpy.random.default_rng(1).normal(mean, 1, (20000, runs))
+    assert (ttest_1samp(drawn, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.01)
+
+
+def test_one_seed_detects_nothing() -> None:
+    assert math.isnan(find_detectable(Estimate(0.5), 1))
 
 
 def test_one_seed_has_no_interval() -> None:

@@ -25,6 +25,9 @@ SEED = 12345
 LEVEL = 0.95
 """The level of all intervals."""
 
+POWER = 0.8
+"""The power with which a detectable effect would be found."""
+
 Metric = Callable[[ndarray], ndarray]
 """From statistics summed over examples, (..., k), to scores (...)."""
 
@@ -301,6 +304,28 @@ def half_width(runs: int, comparisons: int = 1) -> float:
     from scipy.stats import t
 
     return float(t.ppf(1 - (1 - LEVEL) / 2 / comparisons, runs - 1) / numpy.sqrt(runs))
+
+
+def find_detectable(found: Estimate, runs: int) -> float:
+    """Return the mean over runs that would be told from 0 with a power of 80 % (`POWER`); NaN without an interval.
+
+    By a two-sided t-test at 5 %, whose statistic has a noncentral t distribution (Cohen 1988).
+
+    Args:
+        found: A mean over runs with its t-interval (`estimate_mean`), whose width says how far runs lie apart.
+        runs: Their number, at least two.
+    """
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
+
+    if math.isnan(found.high):
+        return float("nan")
+    most = float(t.ppf((1 + LEVEL) / 2, runs - 1))  # standard errors
+
+    def excess(shift: float) -> float:
+        return float(nct.sf(most, runs - 1, shift)) - POWER  # the other tail is next to nothing
+
+    return float(brentq(excess, 0.0, 2 * most)) * (found.high - found.value) / most
 
 
 def estimate_mean(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:

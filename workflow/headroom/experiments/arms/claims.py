@@ -12,6 +12,7 @@ from headroom.experiments.arms.paired import (
     Pair,
     common_runs,
     compute_difference,
+    detectable,
     differences,
     of_main_pair,
     prominence,
@@ -48,7 +49,8 @@ def improves(tables: StudyTables, pair: Pair) -> Reading | None:
     others = [
         measure_gain(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere
     ]
-    return Reading((replace(gain, asked=above(0.0)), *(other for other in others if other)))
+    beside = (*detectable(tables, pair, gain), *(other for other in others if other))
+    return Reading((replace(gain, asked=above(0.0)), *beside))
 
 
 def measure_gain(tables: StudyTables, pair: Pair) -> Number | None:

@@ -16,6 +16,7 @@ from headroom.experiments.arms.paired import (
     Pair,
     chosen_alphas,
     compute_difference,
+    detectable,
     main_pair,
     of_main_pair,
     opponents,
@@ -34,7 +35,7 @@ def more_diverse(tables: StudyTables, pair: Pair, *, margin: float) -> Reading |
     if fall is None:
         return None
     asked = below(0.0, refuted=-margin * compare_likeness_of(tables, pair.reference.name))
-    return Reading((replace(fall, asked=asked), *_beside(tables, pair)))
+    return Reading((replace(fall, asked=asked), *detectable(tables, pair, fall), *_beside(tables, pair)))
 
 
 def _beside(tables: StudyTables, pair: Pair) -> Iterator[Number]:
@@ -90,7 +91,8 @@ def less_prunable(tables: StudyTables, pair: Pair, *, area_margin: float) -> Rea
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     area = Number("area", found.pop("area"), "share", signed=True, about=about)
     others = (Number(name, one, _UNITS[name], signed=True) for name, one in found.items())
-    return Reading((replace(area, asked=below(0.0, refuted=-area_margin)), *others))
+    asked = replace(area, asked=below(0.0, refuted=-area_margin))
+    return Reading((asked, *detectable(tables, pair, area), *others))
 
 
 _UNITS: dict[str, Unit] = {"removable": "share", "gini": "number"}

@@ -1,5 +1,6 @@
 """Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -7,8 +8,8 @@ from typing import Any, NamedTuple
 import pandas
 
 from headroom.claims.evidence import as_rule
-from headroom.claims.verdict import Reading, Rule
-from headroom.core.statistics import Estimate, estimate_mean
+from headroom.claims.verdict import Number, Reading, Rule
+from headroom.core.statistics import Estimate, estimate_mean, find_detectable
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables, arm_of, seed_of
@@ -53,6 +54,15 @@ def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
         return [replace(reading, runs=reading.runs or common_runs(tables, [pair.arm.name, pair.reference.name]))]
 
     return as_rule(rule, read)
+
+
+def detectable(tables: StudyTables, pair: Pair, difference: Number) -> tuple[Number, ...]:
+    """Return the smallest difference that the seeds of a pair would have shown, for claims; none of one seed."""
+    seeds = len(common_runs(tables, [pair.arm.name, pair.reference.name])) // 2
+    if math.isnan(difference.found.low):
+        return ()
+    smallest = Estimate(find_detectable(difference.found, seeds))
+    return (replace(difference, name="detectable", found=smallest, signed=False, asked=None),)
 
 
 def repulsive_pairs(tables: StudyTables) -> list[Pair]:
