@@ -1,11 +1,13 @@
 """The section about learned gates on small tables: its numbers, worked out by hand."""
 
+import math
 from pathlib import Path
 
 import pytest
 from claims.claim_tables import (
     ENCODER,
     OTHER_RUN,
+    RUN,
     Row,
     classified,
     curve,
@@ -16,6 +18,7 @@ from claims.claim_tables import (
 )
 from claims.test_gate_claims import kinds, swept
 from headroom.experiments.gates import section as gates
+from headroom.experiments.gates.equal_heads import compare_at_equal_heads
 from headroom.figures.names import METHOD_NAMES
 from headroom.figures.spec import Figure, Section, cells, list_figures
 
@@ -114,3 +117,25 @@ def test_kinds_and_layers_keep_shares_of_their_heads(tmp_path: Path) -> None:
     first, *_ = figure(section, "gate_survival").panels
     assert "E1:1: 100" in first.drawing
     assert "E2:4: 50" in first.drawing  # kept at the first of two settings
+
+
+def test_ways_to_choose_heads_are_compared_at_as_many_heads(tmp_path: Path) -> None:
+    def run(name: str, gain: float) -> list[Row]:
+        rows = [pruned(12, -8.0), pruned(36, -2.0), pruned(48, gain, method="continued")]
+        rows += [pruned(24, -3.0 + gain, method="gradient"), pruned(24, -6.0, method="random", draw=1)]
+        rows += [pruned(24, -8.0, method="random", draw=2), pruned(6, -9.0, method="random", draw=1)]
+        rows.append(pruned(36, -5.0, method="scratch", setting=0.36))
+        return [row | {"run": name, "low": row["value"], "high": row["value"]} for row in rows]
+
+    tables = study(tmp_path, pruned_models=[*run(RUN, 0.0), *run(OTHER_RUN, 2.0)])
+    found = compare_at_equal_heads(tables.views["translation"])
+    rows = {(one.method, one.kept_heads): one for one in found.itertuples()}
+    assert len(rows) == 5  # six heads are fewer than gates have left
+    # half of the heads, half of the way from 12 to 36: 95 of 100 BLEU
+    assert rows["hard-concrete", 50.0].value == pytest.approx(95.0)
+    assert (rows["random", 50.0].value, rows["random", 50.0].delta) == pytest.approx((93.0, -2.0))
+    assert (rows["gradient", 50.0].value, rows["gradient", 50.0].delta) == pytest.approx((98.0, 3.0))
+    gradient = rows["gradient", 50.0]
+    assert (gradient.delta_low, gradient.delta_high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=0.001)
+    assert rows["scratch", 75.0].delta == pytest.approx(-3.0)
+    assert math.isnan(rows["continued", 100.0].delta)

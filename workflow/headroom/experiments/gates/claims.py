@@ -22,7 +22,7 @@ from headroom.study.tables import StudyTables
 HARD_CONCRETE = "hard-concrete"
 EXACT = ("exact", "exact-straight-through")
 CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
-RANDOM_SCRATCH = "random-scratch"
+REWOUND, RANDOM_SCRATCH = "rewound", "random-scratch"
 
 FALLING = "falling"
 """What `start` says of a model whose loss was still falling when its gates were added."""

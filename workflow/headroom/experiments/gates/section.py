@@ -13,6 +13,7 @@ from headroom.experiments.gates.claims import (
     SCRATCH,
     hard,
 )
+from headroom.experiments.gates.equal_heads import compare_at_equal_heads
 from headroom.experiments.gates.frames import (
     PAPER,
     PAPER_SCRATCH,
@@ -46,6 +47,7 @@ def section(study: StudyTables) -> Section:
     figure = _scores(found, study) if found else None
     folds = [Fold("Method and controls", text=words("gates", "method"))]
     if found:
+        folds += _equal_heads(found, study)
         folds.append(Fold("All models with fewer heads in numbers", tables=(_table(found, study),)))
     runs = [(view, shown_run(view)) for view in views]
     folds += [*survivors.folds(runs, study), *retention.folds(runs, study)]
@@ -88,6 +90,19 @@ def choose_looks(colour: Colour) -> dict[str, Look]:
         EXACT[0]: Look(colour, "dashed", "s"),
         HARD_CONCRETE: Look(colour, "", "o"),
     }
+
+
+def _equal_heads(views: list[StudyTables], study: StudyTables) -> list[Fold]:
+    frames = [compare_at_equal_heads(view).assign(task=view.task) for view in views]
+    frame = pandas.concat(frames, ignore_index=True)
+    if frame.empty:
+        return []
+    ways = frame["method"].map(lambda name: METHOD_NAMES.get(name, name))
+    frame = frame.assign(scope=frame["scope"].map(SCOPES), method=ways).rename(columns={"kept_heads": "heads kept (%)"})
+    columns = [*lead(study), "scope", "heads kept (%)", "method", "trainings", "value ~", "delta ~"]
+    headings = {"method": "heads chosen by", "value": "of the score (%)", "delta": "less learned gates (points)"}
+    table = Table("equal-heads", frame, columns, headings, words("gates", "equal_heads"))
+    return [Fold("Ways to choose as many heads", tables=(table,))]
 
 
 def _table(views: list[StudyTables], study: StudyTables) -> Table:

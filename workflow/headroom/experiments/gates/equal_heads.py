@@ -1,0 +1,109 @@
+"""Ways to choose heads at equal numbers of heads, with as much further training."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy
+import pandas
+from numpy import ndarray
+
+from headroom.claims.evidence import compute_kept, iterate_scaled_runs
+from headroom.core.statistics import Estimate, over_runs
+from headroom.experiments.gates.claims import (
+    CONTINUED,
+    EXACT,
+    GRADIENT,
+    HARD_CONCRETE,
+    RANDOM,
+    RANDOM_SCRATCH,
+    REWOUND,
+    SCRATCH,
+    find_continued,
+    hard,
+    models,
+)
+from headroom.study.selection import rows_where
+from headroom.study.tables import StudyTables
+
+WAYS = (HARD_CONCRETE, *EXACT, GRADIENT, RANDOM, CONTINUED, REWOUND, SCRATCH, RANDOM_SCRATCH)
+"""The ways to choose heads, in the order of their rows."""
+
+
+def compare_at_equal_heads(view: StudyTables) -> pandas.DataFrame:
+    """Return what every way to choose heads keeps of the full score, and how much less that is than by learned gates.
+
+    A row is a number of heads and a way to choose as many: `kept_heads`, the share of heads in %, `trainings`, `value`,
+    `low`, `high`, the score kept in %, and `delta`, `delta_low`, `delta_high`, that score less the one with learned
+    gates (hard concrete), paired by training; NaN for these gates themselves, and for all heads. Intervals are for
+    other trainings on other sentences.
+
+    Gates choose other numbers of heads than their controls: they are read at the controls' numbers, between the two
+    nearest models of the sweep, of which the largest is the model with all heads after the same further training.
+    Layouts from scratch or rewound are compared with the pruned model that has the same layout.
+    """
+    found: dict[tuple[str, float, str], list[tuple[float, ndarray, ndarray]]] = {}
+    for rows in iterate_scaled_runs(view, "pruned_models"):
+        for scope, own in hard(rows).groupby("scope", sort=False):
+            for method, level, share, kept, learned in _compare_run(own, str(scope)):
+                found.setdefault((str(scope), level, method), []).append((share, kept, learned))
+    records = [_put_together(*named, runs) for named, runs in found.items()]
+    order = sorted(records, key=lambda one: (one["scope"] != "E", one["kept_heads"], WAYS.index(one["method"])))
+    return pandas.DataFrame(order)
+
+
+def _compare_run(rows: pandas.DataFrame, scope: str) -> Iterator[tuple[str, float, float, ndarray, ndarray]]:
+    """Yield the ways to choose heads of one run: method, level, share of heads, and (1 + samples,) what is kept.
+
+    That is kept with the method, and with learned gates at as many heads. The level is the share of heads, of layouts
+    that learned gates found lambda: rows of one level are of one kind in all runs.
+    """
+    sweep = models(rows, HARD_CONCRETE, scope)
+    curve = dict(_by_share(sweep))
+    if (control := find_continued(rows, scope)) is not None and curve:
+        curve[1.0] = compute_kept(control)
+        yield CONTINUED, 1.0, 1.0, curve[1.0], curve[1.0]
+    levels: dict[float, ndarray] = {}
+    for method in (*EXACT, GRADIENT, RANDOM):
+        for share, kept in _by_share(models(rows, method, scope)):
+            learned = read_between(curve, share)
+            if learned is not None:
+                levels[share] = learned
+                yield method, share, share, kept, learned
+    yield from ((HARD_CONCRETE, share, share, learned, learned) for share, learned in levels.items())
+    for method in (REWOUND, SCRATCH, RANDOM_SCRATCH):
+        for setting, own in rows_where(rows, method=method, scope=scope).groupby("setting"):
+            layout = rows_where(sweep, setting=setting)
+            for (share, kept), (_, learned) in zip(_by_share(own), _by_share(layout)):
+                yield method, float(str(setting)), share, kept, learned
+
+
+def _by_share(rows: pandas.DataFrame) -> Iterator[tuple[float, ndarray]]:
+    """Yield what models keep of the score, (1 + samples,), by the share of heads that they have; means of as many."""
+    for share, own in rows.groupby(rows["kept"] / rows["heads"]):
+        yield float(str(share)), numpy.mean([compute_kept(row) for _, row in own.iterrows()], axis=0)
+
+
+def read_between(curve: Mapping[float, ndarray], share: float) -> ndarray | None:
+    """Return what a curve keeps at a share of the heads, on the line between its nearest points; None outside of it."""
+    smaller, larger = ([at for at in curve if at <= share], [at for at in curve if at >= share])
+    if not smaller or not larger:
+        return None
+    low, high = max(smaller), min(larger)
+    way = (share - low) / (high - low) if high > low else 0.0
+    return curve[low] + way * (curve[high] - curve[low])
+
+
+def _put_together(scope: str, level: float, method: str, runs: list[tuple[float, ndarray, ndarray]]) -> dict[str, Any]:
+    shares, kept, learned = zip(*runs)
+    score = _over_runs(kept)
+    is_end = method in (HARD_CONCRETE, CONTINUED)  # of the curve that others are compared with
+    less = Estimate(math.nan) if is_end else _over_runs([one - own for one, own in zip(kept, learned)])
+    named = {"scope": scope, "level": level, "method": method, "trainings": len(runs)}
+    found = {"kept_heads": 100 * float(numpy.mean(shares)), "value": score.value, "low": score.low, "high": score.high}
+    return named | found | {"delta": less.value, "delta_low": less.low, "delta_high": less.high}
+
+
+def _over_runs(found: "list[ndarray] | tuple[ndarray, ...]") -> Estimate:
+    """Return the mean over runs, in %, of (1 + samples,) values of each, the measured one first."""
+    return over_runs([one[0] for one in found], [one[1:] for one in found]).times(100)
