@@ -23,4 +23,4 @@ def loss_settled(tables: StudyTables, run: str, *, most: float) -> str:
     if len(losses) < 2:
         return "its loss is not known"
     fall = 1 - float(losses.iloc[-1] / losses.iloc[-2])
-    return "" if fall < most else f"it falls by {100 * fall:.1f} %"
+    return "" if fall < most else f"it falls by {100 * fall:.3g} %"
