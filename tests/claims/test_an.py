@@ -231,6 +231,11 @@ def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
     expect("R4", UNDECIDED, tmp_path / "6", known=other, evaluation=first(-0.3, -0.3, -0.3))
 
 
+@pytest.mark.parametrize("claim", ["R4", "R7"])
+def test_without_a_gain_no_other_arm_is_needed_to_say_so(claim: str, tmp_path: Path) -> None:
+    expect(claim, NOT_COMPARABLE, tmp_path, evaluation=scored(baseline=BASE, svgd=more(-0.8, -0.9, -0.7)))
+
+
 def with_heads(method: str, *numbers: int) -> list[ArmDescription]:
     return [ArmDescription(f"{method}-{number}", method, heads=number, width=64) for number in numbers]
 

@@ -108,11 +108,13 @@ def first_layers_suffice(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     alike = [arm for arm in others if arm.method == pair.arm.method]
     first = min(alike, key=lambda arm: arm.others != pair.arm.others, default=None)
     gain, kept = measure_gain(tables, pair), less(tables, first, pair.arm) if first else None
-    if not first or not gain or not kept or not pair.arm.is_everywhere:
+    if not gain or not pair.arm.is_everywhere:
+        return None
+    if lacks(gain):  # whether or not an arm of the first layers was trained
+        return Reading((gain, kept) if kept else (gain,), barrier=NO_GAIN)
+    if not first or not kept:
         return None
     runs = common_runs(tables, [first.name, pair.arm.name, pair.reference.name])
-    if lacks(gain):
-        return Reading((gain, kept), runs=runs, barrier=NO_GAIN)
     if first.others != pair.arm.others:
         needs = f"an arm of the first layers with the settings of {pair.arm.name}"
         return Reading((kept, gain), runs=runs, needs=needs)
@@ -128,7 +130,7 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     gain = measure_gain(tables, pair)
     controls = [arm for arm in list_controls(tables, pair) if differences(tables, pair.arm.name, arm.name)]
     over = [one for arm in controls if (one := less(tables, pair.arm, arm, comparisons=len(controls)))]
-    if not gain or not over:
+    if not gain or not (over or lacks(gain)):
         return None
     likeness = [one for arm in (pair.reference, *controls) if (one := likeness_less(tables, pair.arm, arm))]
     runs = common_runs(tables, [arm.name for arm in (pair.arm, pair.reference, *controls)])
