@@ -2,10 +2,11 @@
 
 import re
 
+import pandas
 import pytest
 from headroom.claims.pooling import read_grounds
 from headroom.claims.rows import POOLED
-from headroom.claims.table import CLAIMS
+from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number
 from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell
@@ -17,7 +18,7 @@ CELLS = re.findall(
     r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT
 )
 IN_REPORTS = re.findall(
-    r"\[([^][]+\[[^][]+\][^][]*)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
+    r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
 )
 WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
 
@@ -49,9 +50,9 @@ def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None
 
 @pytest.mark.parametrize(("text", "study", "claim"), IN_REPORTS)
 def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> None:
-    claims = CLAIMS.read(ROOT / "reports" / "reference" / study / "claims.csv")
-    found = [
-        phrase(row["value"], row["low"], row["high"], row["unit"], signed=row["threshold"] == 0)
-        for _, row in rows_where(claims, claim=claim, run=POOLED).iterrows()  # of every task
-    ]
-    assert plain(text) in [plain(one) for one in found]
+    shipped = ROOT / "reports" / "reference" / study
+    claims = rows_where(CLAIMS.read(shipped / CLAIMS.path), claim=claim, run=POOLED)  # of every task
+    numbers = rows_where(NUMBERS.read(shipped / NUMBERS.path), what=claim, run=POOLED)  # beside the one that decides
+    signed = pandas.concat([claims["threshold"] == 0, numbers["signed"] == 1])
+    found = pandas.concat([claims, numbers])[["value", "low", "high", "unit"]]
+    assert plain(text) in [plain(phrase(*row, signed=sign)) for row, sign in zip(found.to_numpy(), signed)]
