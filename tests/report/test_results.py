@@ -6,13 +6,16 @@ import pandas
 import pytest
 from headroom.claims.pooling import read_grounds
 from headroom.claims.rows import POOLED
+from headroom.claims.sizes import size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number
 from headroom.core.statistics import Estimate
-from headroom.report.comparison import GroundCell
+from headroom.report.comparison import GroundCell, read_finished
+from headroom.report.reference import list_shipped
 from headroom.study.selection import rows_where
 from whole_project import ROOT
 
+SHIPPED = ROOT / "reports" / "reference"
 TEXT = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/results.md"))
 CELLS = re.findall(
     r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT
@@ -31,13 +34,23 @@ def plain(text: str) -> str:
     return text.replace("\N{NARROW NO-BREAK SPACE}", " ").replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.fixture(scope="module")
+def slopes() -> dict[str, str]:
+    """By anchor, how a number changes per doubling of the size."""
+    studies = [read_finished(place, SHIPPED) for place in list_shipped(SHIPPED)]
+    return {one.anchor: one.slope.text() for one in size_slopes([row for study in studies for row in study.sizes])}
+
+
 def test_there_are_numbers() -> None:
     assert len(CELLS) > 40
     assert IN_REPORTS
 
 
 @pytest.mark.parametrize(("text", "anchor", "word"), CELLS, ids=lambda given: given.strip())
-def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None:
+def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str, slopes: dict[str, str]) -> None:
+    if anchor in slopes:
+        assert plain(text) == plain(slopes[anchor])
+        return
     for row in read_grounds().itertuples():
         cell = GroundCell(row.claim, row.part, f"{row.ground}, {row.kind}", row.verdict, "", row.studies)
         if cell.anchor == anchor:
@@ -50,7 +63,7 @@ def test_a_number_is_that_of_its_cell(text: str, anchor: str, word: str) -> None
 
 @pytest.mark.parametrize(("text", "study", "claim"), IN_REPORTS)
 def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> None:
-    shipped = ROOT / "reports" / "reference" / study
+    shipped = SHIPPED / study
     claims = rows_where(CLAIMS.read(shipped / CLAIMS.path), claim=claim, run=POOLED)  # of every task
     numbers = rows_where(NUMBERS.read(shipped / NUMBERS.path), what=claim, run=POOLED)  # beside the one that decides
     signed = pandas.concat([claims["threshold"] == 0, numbers["signed"] == 1])

@@ -47,7 +47,8 @@ GROUNDS = Path(__file__).parents[1] / "claims" / "grounds.csv"
 VERSIONS = "versions.txt"
 
 ORDER = (
-    *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french", "ladder-narrow", "repulsion-multi30k"),
+    *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french"),
+    *("ladder-narrowest", "ladder-narrow", "repulsion-multi30k"),
     *("sst2", "bakeoff-sst2", "glue", "snli", "smollm2", "starter", "gates", "entailment", "repulsion"),
 )
 """The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
