@@ -20,7 +20,7 @@ RESCALED = {
     "bakeoff": {"kept"},
     "settling": {"done", "share", "kept"},
     "roles": {"margin", "relevance"},
-    "gates": {"share", "score", "low", "high", "survive", "expected", "p"},
+    "gates": {"share", "score", "less", "low", "high", "survive", "expected", "p"},
     "removal": {"value", "saved", "site_share"},
     "timing": {"value", "milliseconds"},
     "repulsion": {"value", "low", "high", "delta", "share", "kept"},

@@ -98,9 +98,11 @@ def _equal_heads(views: list[StudyTables], study: StudyTables) -> list[Fold]:
     if frame.empty:
         return []
     ways = frame["method"].map(lambda name: METHOD_NAMES.get(name, name))
-    frame = frame.assign(scope=frame["scope"].map(SCOPES), method=ways).rename(columns={"kept_heads": "heads kept (%)"})
-    columns = [*lead(study), "scope", "heads kept (%)", "method", "trainings", "value ~", "delta ~"]
-    headings = {"method": "heads chosen by", "value": "of the score (%)", "delta": "less learned gates (points)"}
+    named = {"kept_heads": "heads kept (%)", "value": "score", "low": "score_low", "high": "score_high"}
+    named |= {f"delta{end}": f"less{end}" for end in ("", "_low", "_high")}
+    frame = frame.assign(scope=frame["scope"].map(SCOPES), method=ways).drop(columns="level").rename(columns=named)
+    columns = [*lead(study), "scope", "heads kept (%)", "method", "trainings", "score ~", "less ~"]
+    headings = {"method": "heads chosen by", "score": "of the score (%)", "less": "less learned gates (points)"}
     table = Table("equal-heads", frame, columns, headings, words("gates", "equal_heads"))
     return [Fold("Ways to choose as many heads", tables=(table,))]
 
