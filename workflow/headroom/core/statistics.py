@@ -307,7 +307,7 @@ def half_width(runs: int, comparisons: int = 1) -> float:
 
 
 def find_detectable(found: Estimate, runs: int) -> float:
-    """Return the mean over runs that would be told from 0 with a power of 80 % (`POWER`); NaN without an interval.
+    """Return the mean over runs that differs from 0 with a power of 80 % (`POWER`); NaN without an interval.
 
     By a two-sided t-test at 5 %, whose statistic has a noncentral t distribution (Cohen 1988).
 

@@ -9,7 +9,7 @@ import pandas
 
 from headroom.claims.evidence import as_rule
 from headroom.claims.verdict import Number, Reading, Rule
-from headroom.core.statistics import Estimate, estimate_mean, find_detectable
+from headroom.core.statistics import POWER, Estimate, estimate_mean, find_detectable
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables, arm_of, seed_of
@@ -62,7 +62,8 @@ def detectable(tables: StudyTables, pair: Pair, difference: Number) -> tuple[Num
     if math.isnan(difference.found.low):
         return ()
     smallest = Estimate(find_detectable(difference.found, seeds))
-    return (replace(difference, name="detectable", found=smallest, signed=False, asked=None),)
+    about = {**difference.about, "power": POWER}
+    return (replace(difference, name="detectable", found=smallest, signed=False, about=about, asked=None),)
 
 
 def repulsive_pairs(tables: StudyTables) -> list[Pair]:

@@ -4,7 +4,7 @@ Voita et al. (2019), section 6.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,11 +138,16 @@ def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float"
         return Reading((Number("smallest", exactly(min(scores)), "share"),), part=part)
     points = {1.0: numpy.ones_like(compute_kept(swept.iloc[0]))}
     points |= {at: numpy.mean(own, axis=0) for at, own in scores.items()}
-    smaller, larger = max(at for at in points if at <= share), min(at for at in points if at >= share)
-    way = (share - smaller) / (larger - smaller) if larger > smaller else 0.0
-    score = points[smaller] + way * (points[larger] - points[smaller])
+    score, smaller, larger = read_between(points, share)
     near = {name: f"{100 * at:.0f} %" for name, at in (("smaller", smaller), ("larger", larger))}
     return Reading((number("score_kept", score, asked=above(1 - margin), chosen=near),), part=part)
+
+
+def read_between(curve: Mapping[float, ndarray], share: float) -> tuple[ndarray, float, float]:
+    """Return what a curve keeps at a share of the heads, between its two nearest points, and their shares."""
+    smaller, larger = max(at for at in curve if at <= share), min(at for at in curve if at >= share)
+    way = (share - smaller) / (larger - smaller) if larger > smaller else 0.0
+    return curve[smaller] + way * (curve[larger] - curve[smaller]), smaller, larger
 
 
 def scratch_is_worse(tables: StudyTables) -> list[Reading]:

@@ -1,7 +1,7 @@
 """Ways to choose heads at equal numbers of heads, with as much further training."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -22,6 +22,7 @@ from headroom.experiments.gates.claims import (
     find_continued,
     hard,
     models,
+    read_between,
 )
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
@@ -66,10 +67,9 @@ def _compare_run(rows: pandas.DataFrame, scope: str) -> Iterator[tuple[str, floa
     levels: dict[float, ndarray] = {}
     for method in (*EXACT, GRADIENT, RANDOM):
         for share, kept in _by_share(models(rows, method, scope)):
-            learned = read_between(curve, share)
-            if learned is not None:
-                levels[share] = learned
-                yield method, share, share, kept, learned
+            if curve and min(curve) <= share <= max(curve):
+                levels[share], *_ = read_between(curve, share)
+                yield method, share, share, kept, levels[share]
     yield from ((HARD_CONCRETE, share, share, learned, learned) for share, learned in levels.items())
     for method in (REWOUND, SCRATCH, RANDOM_SCRATCH):
         for setting, own in rows_where(rows, method=method, scope=scope).groupby("setting"):
@@ -82,16 +82,6 @@ def _by_share(rows: pandas.DataFrame) -> Iterator[tuple[float, ndarray]]:
     """Yield what models keep of the score, (1 + samples,), by the share of heads that they have; means of as many."""
     for share, own in rows.groupby(rows["kept"] / rows["heads"]):
         yield float(str(share)), numpy.mean([compute_kept(row) for _, row in own.iterrows()], axis=0)
-
-
-def read_between(curve: Mapping[float, ndarray], share: float) -> ndarray | None:
-    """Return what a curve keeps at a share of the heads, on the line between its nearest points; None outside of it."""
-    smaller, larger = ([at for at in curve if at <= share], [at for at in curve if at >= share])
-    if not smaller or not larger:
-        return None
-    low, high = max(smaller), min(larger)
-    way = (share - low) / (high - low) if high > low else 0.0
-    return curve[low] + way * (curve[high] - curve[low])
 
 
 def _put_together(scope: str, level: float, method: str, runs: list[tuple[float, ndarray, ndarray]]) -> dict[str, Any]:
