@@ -125,7 +125,7 @@ def test_nothing_is_in_the_page_that_we_have_not_put_there(shown: html.HtmlEleme
 
 
 def test_words_of_attention_maps_are_shown_as_they_are(shown: html.HtmlElement) -> None:
-    maps = [one for one in shown.iter("svg") if one.get("class") == "map"]
+    maps = [one for one in shown.iter("svg") if "map" in one.get("class", "").split()]
     assert len(maps) == 8
     for drawing in maps:
         for word in map(visible, WORDS):

@@ -1,6 +1,7 @@
 """Clean SVG: no metadata, ids that are unique in the page, fonts and colours that follow the page."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from lxml import etree  # type: ignore[import-untyped]
@@ -24,6 +25,9 @@ _HOOKS = {
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _TAG = re.compile(r"<[^<>]+>")
+_NAME = re.compile(r"<[\w:]+")
+_SCRIPT_OR_DRAWING = re.compile(r"<(script|svg)\b.*?</\1>", re.DOTALL)
+_STYLE = re.compile(r' style="([^"&]*)"')
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"font-family:[^;]*;?|font-stretch:[^;]*;?")
@@ -64,6 +68,39 @@ def theme_svg(source: str) -> str:
 def _in_tags(source: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> str:
     """Return markup with replacements in its tags; the same characters in text are unchanged."""
     return _TAG.sub(lambda tag: pattern.sub(replacement, tag[0]), source)
+
+
+def share_styles(page: str) -> str:
+    """Return an HTML page a tenth smaller: styles that its drawings repeat are rules of its head.
+
+    The rules are of `#page`, the id of the page's body: as styles of elements do, they override the other rules of the
+    page, and `!important` overrides them. Elements with an id keep their style: `<use>` draws them elsewhere, where
+    what they do not set themselves is handed down.
+    """
+    drawings = [found[0] for found in _SCRIPT_OR_DRAWING.finditer(page) if found[1] == "svg"]
+    uses = Counter(style for drawing in drawings for tag in _TAG.findall(drawing) if (style := _shared_style(tag)))
+    names = {style: f"s{place}" for place, (style, times) in enumerate(uses.most_common()) if times > 1}
+    rules = "".join(f"#page .{name}{{{style}}}\n" for style, name in names.items())
+
+    def name_in_tag(found: re.Match[str]) -> str:
+        name = names.get(_shared_style(found[0]))
+        if name is None:
+            return found[0]
+        tag = _STYLE.sub("", found[0])
+        if ' class="' in tag:
+            return tag.replace(' class="', f' class="{name} ', 1)
+        return _NAME.sub(rf'\g<0> class="{name}"', tag, count=1)
+
+    def name_in_drawing(found: re.Match[str]) -> str:
+        return _TAG.sub(name_in_tag, found[0]) if found[1] == "svg" else found[0]
+
+    return _SCRIPT_OR_DRAWING.sub(name_in_drawing, page).replace("</style>", f"{rules}</style>", 1)
+
+
+def _shared_style(tag: str) -> str:
+    """Return the style of a tag; "" if it has none, or an id."""
+    found = None if ' id="' in tag else _STYLE.search(tag)
+    return found[1] if found else ""
 
 
 def size(source: str) -> tuple[float, float]:

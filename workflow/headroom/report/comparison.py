@@ -23,6 +23,7 @@ from headroom.experiments.pruning.claims import average_main_curve
 from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
+from headroom.figures.svg import share_styles
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.configuration import paths_in, tasks_of
 from headroom.study.tables import StudyTables, open_tables
@@ -87,7 +88,7 @@ def render(studies: Sequence[FinishedStudy]) -> str:
         light=light,
         dark=dark,
     )
-    return visible(text)
+    return share_styles(visible(text))
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def render(page: Page) -> str:
             version=find_version(),
         )
     )
-    return visible(text)
+    return svg.share_styles(visible(text))
 
 
 def _files(parts: Sequence[Section], provenance: Provenance) -> dict[str, str]:
