@@ -251,4 +251,4 @@ def relevance_conserved(tables: StudyTables, run: str, *, most: float) -> str:
     error = float(rows["value"].max())
     if error != error:
         return "that was not measured"
-    return "" if error <= most else f"they miss it by up to {100 * error:.2g} %"
+    return "" if error <= most else f"they miss it by up to {100 * error:.2f} %"
