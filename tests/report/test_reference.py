@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -72,7 +73,7 @@ def study(tmp_path: Path) -> Path:
     """Return the results of a finished study."""
     results = tmp_path / "results" / "pilot"
     results.mkdir(parents=True)
-    texts = {"claims.csv": CLAIMS, "numbers.csv": NUMBERS, "configuration.json": "{}"}
+    texts = {"claims.csv": CLAIMS, "numbers.csv": NUMBERS, "configuration.json": '{"seeds": [1]}'}
     for name, text in texts.items():
         (results / name).write_text(text, encoding="utf-8")
     return results
@@ -150,12 +151,17 @@ def test_shipped_studies_are_decided_again_from_archives_elsewhere(scored: Path,
     assert not list(shipped.rglob(ARCHIVE))
 
 
-def test_a_study_is_not_decided_from_the_archive_of_other_arms(scored: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "other", [{"translation": {"arms": {"svgd": {"method": "svgd"}}}}, {"seeds": [1, 2]}], ids=["arms", "seeds"]
+)
+def test_a_study_is_not_decided_from_the_archive_of_other_runs(
+    scored: Path, other: dict[str, Any], tmp_path: Path
+) -> None:
     shipped, archives = tmp_path / "reference", tmp_path / "archives"
     ship(scored, shipped / "pilot")
     before = {path: path.read_bytes() for path in (shipped / "pilot").iterdir()}
-    arms = {"translation": {"arms": {"svgd": {"method": "svgd"}}}}
-    (scored / "configuration.json").write_text(json.dumps(arms), encoding="utf-8")
+    configuration = json.loads((scored / "configuration.json").read_text("utf-8"))
+    (scored / "configuration.json").write_text(json.dumps(configuration | other), encoding="utf-8")
     pack(scored, archives / "pilot" / ARCHIVE)
     renew(shipped, archives, tmp_path / "grounds.csv")
     assert {path: path.read_bytes() for path in (shipped / "pilot").iterdir()} == before

@@ -208,7 +208,7 @@ def renew(shipped: Path, archives: Path, grounds: Path) -> None:
     left = [study.name for study in places if study not in found]
     with tempfile.TemporaryDirectory() as scratch:
         unpacked = {study: unpack(archive, Path(scratch)) for study, archive in found.items()}
-        left += [study.name for study, results in unpacked.items() if _arms_of(results) != _arms_of(study)]
+        left += [study.name for study, results in unpacked.items() if _runs_of(results) != _runs_of(study)]
         decided = {study: results for study, results in unpacked.items() if study.name not in left}
         for study, results in decided.items():
             decide(results, *(results / name for name in TABLES))
@@ -218,14 +218,15 @@ def renew(shipped: Path, archives: Path, grounds: Path) -> None:
         for study, results in decided.items():
             ship(results, study)
     if left:
-        logging.info("left as they are, without an archive of the same arms in %s: %s", archives, ", ".join(left))
+        logging.info("left as they are, without an archive of the same runs in %s: %s", archives, ", ".join(left))
 
 
-def _arms_of(place: Path) -> dict[str, list[str]]:
-    """Return the names of the arms of every task by the configuration in a directory."""
+def _runs_of(place: Path) -> tuple[list[int], dict[str, list[str]]]:
+    """Return the seeds and the names of the arms of every task by the configuration in a directory."""
     from headroom.study.configuration import arms_in, read_configuration
 
-    return {task: list(arms) for task, arms in arms_in(read_configuration(place / "configuration.json")).items()}
+    configuration = read_configuration(place / "configuration.json")
+    return configuration["seeds"], {task: list(arms) for task, arms in arms_in(configuration).items()}
 
 
 def list_shipped(shipped: Path) -> list[Path]:

@@ -38,7 +38,8 @@ class GateTrainingSettings(Settings):
     )
     gate_learning_rate: PositiveFloat = Field(
         0.1,
-        description="learning rate of the gates; constant. At 0.1 a gate needs some hundred updates to come to 0 or 1",
+        description="learning rate of the gates; constant. At 0.1 most gates come to 0 or 1 in some hundred updates, "
+        "the last ones in some thousand (claim V14 counts them)",
     )
 
     @property
