@@ -41,6 +41,7 @@ WITH_ARCHIVES = "2e71d61"
 """The last commit that has archives of tables."""
 
 WITHOUT_ARCHIVES = (
+    "entailment",
     "ladder-narrow",
     "ladder-narrowest",
     "multi30k",
@@ -185,7 +186,7 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
 
 
 CHANGED = {
-    *("multi30k-french", "tatoeba-german", "tatoeba-french", "bakeoff-sst2", "entailment", "gates"),
+    *("multi30k-french", "tatoeba-german", "tatoeba-french", "bakeoff-sst2", "gates"),
     *("sst2", "snli", "repulsion"),
 }
 """Studies whose settings were changed after they had been run: gates in two phases, all four orders by gradient,
