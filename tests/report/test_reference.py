@@ -42,6 +42,7 @@ WITH_ARCHIVES = "2e71d61"
 
 WITHOUT_ARCHIVES = (
     "entailment",
+    "gates-multi30k",
     "ladder-narrow",
     "ladder-narrowest",
     "multi30k",
