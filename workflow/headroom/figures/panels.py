@@ -64,6 +64,7 @@ def lines(
     *,
     hue: str,
     units: str = "run",
+    averaged: str = "",
     band: pandas.DataFrame | None = None,
     reference: float | None = None,
     limits: tuple[float, float] | None = None,
@@ -72,7 +73,8 @@ def lines(
     """Return a panel of lines: the mean over units strong, single units faint, an interval as a band.
 
     The frame has a row per unit, x and hue; its columns `low` and `high`, where there is one unit, are drawn as a band.
-    `units` is the column of what is averaged over; `band` has a control, whose range at every x is a grey band.
+    `units` is the column of what is averaged over, at every x or, of units with different x, at every value of
+    `averaged`; `band` has a control, whose range at every x is a grey band.
     """
     (x, x_label), (y, y_label) = across, up
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=height) as panel:
@@ -82,7 +84,7 @@ def lines(
         for value, look in looks.items():
             own = frame[frame[hue] == value].sort_values(x)
             if len(own):
-                _line(axes, own, look, x=x, y=y, units=units)
+                _line(axes, own, look, x=x, y=y, units=units, averaged=averaged)
         if reference is not None:
             drawing.full_line(axes, reference)
         if x_label.endswith("(%)"):
@@ -105,7 +107,7 @@ def draw_band(axes: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
     axes.plot(mean.index, mean, color=palette.CONTROL.light, linewidth=1.2)
 
 
-def _line(axes: Axes, rows: pandas.DataFrame, look: Look, *, x: str, y: str, units: str) -> None:
+def _line(axes: Axes, rows: pandas.DataFrame, look: Look, *, x: str, y: str, units: str, averaged: str) -> None:
     several = rows[units].nunique() > 1
     if several:
         faint = {"alpha": 0.3, "linewidth": 0.8, "linestyle": look.line["linestyle"], "color": look.colour.light}
@@ -113,6 +115,8 @@ def _line(axes: Axes, rows: pandas.DataFrame, look: Look, *, x: str, y: str, uni
             axes.plot(one[x], one[y], **faint)
     elif {"low", "high"} <= set(rows.columns) and rows["low"].notna().any():
         axes.fill_between(rows[x], rows["low"], rows["high"], color=look.colour.light, alpha=0.16, linewidth=0)
+    if averaged:
+        rows = rows.groupby(averaged)[[x, y]].mean()
     seaborn.lineplot(rows, x=x, y=y, ax=axes, errorbar=None, legend=False, **look.line)
 
 

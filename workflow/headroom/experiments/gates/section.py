@@ -58,6 +58,7 @@ def section(study: StudyTables) -> Section:
 def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     """Return the score by heads kept, a panel per task and scope, with controls and the paper."""
     frame = pandas.concat([build_models(view) for view in views], ignore_index=True)
+    points = frame.assign(point=frame["setting"].fillna(frame["share"]))  # trainings of a λ keep different numbers
     trained = frame[frame["method"] != UNTRAINED]
     ends = trained[~trained["method"].isin([GRADIENT, RANDOM])][["score", "low", "high"]]
     limits = max(0.0, ends.min().min() - 3), max(103.0, ends.max().max() + 3)
@@ -65,9 +66,11 @@ def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     for view in views:
         looks = choose_looks(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
         for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
-            rows = rows_where(frame, task=view.task, scope=scope)
+            rows = rows_where(points, task=view.task, scope=scope)
             name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", view.info.kept))
-            drawing = panels.lines(rows, looks, name, *axes, hue="method", reference=100.0, limits=limits, height=262)
+            drawing = panels.lines(
+                rows, looks, name, *axes, hue="method", averaged="point", reference=100.0, limits=limits, height=262
+            )
             several = len(study.tasks) > 1
             title = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
             made.append(Panel(drawing, title, task=view.task))
