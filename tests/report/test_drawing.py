@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.experiments.attention_maps.section import CELL, describe, draw_map
-from headroom.figures import atlas, drawing, palette, svg
+from headroom.figures import atlas, drawing, palette, panels, svg
 from headroom.figures.atlas import Mark, Shape
+from headroom.figures.panels import Look
 from headroom.figures.scripts import are_from_right, count_columns
 from headroom.study.maps import AttentionMap, read_maps
 from lxml import etree
@@ -185,3 +187,17 @@ def test_room_for_words_of_other_scripts(word: str, columns: float) -> None:
 )
 def test_the_order_of_keys_is_that_of_most_words(words: list[str], from_right: bool) -> None:
     assert are_from_right(words) is from_right
+
+
+def test_the_mean_of_trainings_is_at_a_setting_where_they_keep_different_numbers_of_heads() -> None:
+    rows = [("seed1", 0.01, 60.0, 98.0), ("seed2", 0.01, 50.0, 90.0), ("seed1", 0.03, 30.0, 92.0)]
+    frame = pandas.DataFrame([*rows, ("seed2", 0.03, 20.0, 80.0)], columns=["run", "setting", "share", "score"]).assign(
+        method="learned"
+    )
+    axes = ("share", "heads kept (%)"), ("score", "score (%)")
+    looks = {"learned": Look(palette.INK, "", "o")}
+    marks = [
+        str(panels.lines(frame, looks, f"learned{averaged}", *axes, hue="method", averaged=averaged)).count("<use ")
+        for averaged in ("setting", "")
+    ]
+    assert marks[1] - marks[0] == 2  # two settings, four numbers of heads
