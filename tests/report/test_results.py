@@ -1,7 +1,11 @@
-"""README.md and docs/results.md: every linked number is that of its cell on the index, or of the claim in a report."""
+"""README.md and docs/results.md: every linked number is that of its cell on the index, or of the claim in a report.
+
+One that links to a section of a report is in a cell of a table there.
+"""
 
 import re
 
+import lxml.html
 import pandas
 import pytest
 from headroom.claims.pooling import read_grounds
@@ -22,6 +26,9 @@ CELLS = re.findall(
 )
 IN_REPORTS = re.findall(
     r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
+)
+IN_SECTIONS = re.findall(
+    r"\[([^][]*\d[^][]*(?:\[[^][]+\])?)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#(?!claim-)([\w-]+)\)", TEXT
 )
 WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
 
@@ -44,6 +51,7 @@ def slopes() -> dict[str, str]:
 def test_there_are_numbers() -> None:
     assert len(CELLS) > 40
     assert IN_REPORTS
+    assert IN_SECTIONS
 
 
 @pytest.mark.parametrize(("text", "anchor", "word"), CELLS, ids=lambda given: given.strip())
@@ -69,3 +77,9 @@ def test_a_number_is_that_of_the_study(text: str, study: str, claim: str) -> Non
     signed = pandas.concat([claims["threshold"] == 0, numbers["signed"] == 1])
     found = pandas.concat([claims, numbers])[["value", "low", "high", "unit"]]
     assert plain(text) in [plain(phrase(*row, signed=sign)) for row, sign in zip(found.to_numpy(), signed)]
+
+
+@pytest.mark.parametrize(("text", "study", "section"), IN_SECTIONS)
+def test_a_number_is_a_cell_of_the_section(text: str, study: str, section: str) -> None:
+    page = lxml.html.parse(str(SHIPPED / study / "report.html"))
+    assert plain(text) in {plain(cell.text_content()) for cell in page.xpath(f"//*[@id='{section}']//td")}
