@@ -29,7 +29,8 @@ def study(name: str, value: float, trainings: str, **more: Any) -> tuple[dict[st
         "part": "",
     }
     claim = {"claim": "M8", "number": "n", "ground": REAL, "trainings": trainings, "verdict": UNDECIDED, "barrier": ""}
-    return asked | claim | more, asked | {"what": "M8", "name": "n", "words": "{}", "signed": 1}
+    asked |= {name: more[name] for name in more.keys() & asked.keys()}
+    return asked | claim | more, asked | {"what": "M8", "name": "n", "words": "{}", "signed": more.get("signed", 1)}
 
 
 def together(*studies: tuple[dict[str, Any], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -52,6 +53,13 @@ def test_corpora_that_agree_by_chance_keep_their_errors() -> None:
     found = over_corpora([Estimate(2.0, 1.0, 3.0)] * 4)
     assert found == pytest.approx(Estimate(2.0, 1.5, 2.5))
     assert over_corpora([Estimate(2.0, 1.0, 4.0)]) == (2.0, 1.0, 4.0)
+
+
+@pytest.mark.parametrize(("signed", "low"), [(0, 0.0), (1, 0.45 - 0.63531)])
+def test_shares_end_at_0_and_1_and_differences_of_shares_at_minus_1_and_1(signed: int, low: float) -> None:
+    found = {"unit": "share", "low": 0.3, "high": 0.6, "signed": signed}
+    (row,) = together(study("s1", 0.4, "a", **found), study("s2", 0.5, "b", **found))
+    assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-4), 1.0)
 
 
 def test_a_training_counts_once() -> None:

@@ -150,7 +150,8 @@ def _number(rows: Sequence["pandas.Series[Any]"]) -> Number:
     """Return the mean over corpora of one number, given as rows of the table `numbers`."""
     first = rows[0]
     found = over_corpora([Estimate(row["value"], row["low"], row["high"]) for row in rows])
-    if first["unit"] == "share" and all(row["low"] >= 0 and row["high"] <= 1 for row in rows):
-        found = Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0))
+    least = -1.0 if first["signed"] else 0.0  # of a difference between shares
+    if first["unit"] == "share" and all(row["low"] >= least and row["high"] <= 1 for row in rows):
+        found = Estimate(found.value, max(found.low, least), min(found.high, 1.0))
     threshold, end = (float(numpy.mean([row[name] for row in rows])) for name in ("threshold", "refuted"))
     return Number(first["name"], found, first["unit"], asked=Condition(threshold, first["side"], end))
