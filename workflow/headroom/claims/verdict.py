@@ -13,14 +13,18 @@ from headroom.core.statistics import Estimate, estimate_mean, interval, over_run
 
 Unit = Literal["number", "share", "count"]
 Side = Literal["above", "below"]
+Ends = Literal["interval", "bounds", "counted"]
 
 HOLDS = "holds"
 FAILS = "does not hold"
+HOLDS_HERE = "holds in this model"
+FAILS_HERE = "does not hold in this model"
 UNDECIDED = "undecided at this scale"
 NOT_COMPARABLE = "not comparable here"
 NOT_RUN = "not run"
 
-VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_COMPARABLE, NOT_RUN)
+VERDICTS = (HOLDS, FAILS, HOLDS_HERE, FAILS_HERE, UNDECIDED, NOT_COMPARABLE, NOT_RUN)
+"""The last word of those that rest on one training, or on a released model, is for that model alone."""
 
 LEVEL = 0.05
 """Corrected p-values (Holm) below this are marked as significant in figures and tables."""
@@ -78,6 +82,9 @@ class Number:
     limits: tuple[float, float] = NO_LIMITS  # the least and the largest possible value: intervals end there
     # the number on every resample of the examples, (samples,), which all runs share; None without
     resampled: ndarray | None = field(default=None, compare=False, repr=False)
+    # what its ends are: an `interval` of 95 %; `bounds`, between which it lies however little the data say, e.g. how many
+    # heads surely and possibly count; or `counted`, without error
+    ends: Ends = "interval"
     these: Estimate | None = None  # of several runs: the mean with an interval for these trainings, on other sentences
 
     @property
