@@ -9,9 +9,8 @@ from claims.claim_tables import study
 from headroom.claims.answer import answer
 from headroom.claims.board import board
 from headroom.claims.evaluation import evaluate
-from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.stage import main
-from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.claims.table import ANSWER, CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import NOT_RUN, Estimate
 from headroom.core.errors import HeadroomError
 from headroom.experiments.phenomena.claims import most_lost

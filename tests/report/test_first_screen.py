@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.claims.rows import POOLED
+from headroom.claims.table import POOLED
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.experiments.scores.table import SCORES
 from headroom.figures.numbers import Numbers, read_numbers

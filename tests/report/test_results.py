@@ -9,7 +9,7 @@ import lxml.html
 import pandas
 import pytest
 from headroom.claims.pooling import read_grounds
-from headroom.claims.rows import POOLED
+from headroom.claims.table import POOLED
 from headroom.claims.sizes import size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number

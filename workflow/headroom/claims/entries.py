@@ -16,6 +16,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from headroom.claims.evidence import SKILL, find_lack_of_skill
 from headroom.claims.verdict import Reading, Rule
 from headroom.core.errors import HeadroomError
 from headroom.core.files import parse_yaml
@@ -79,7 +80,9 @@ class Claim(_Entry):
         pattern=r"^\w+\.(\w+\.)?\w+$", description="The function that decides it, `<experiment>.<function>`."
     )
     together: bool = Field(False, description="Whether all runs are judged at once.")
-    repeats: Literal["seeds", "rounds"] = Field("seeds", description="What its interval is over, if not examples.")
+    repeats: Literal["seeds", "rounds", "nothing"] = Field(
+        "seeds", description="What its interval is over, if not examples; `nothing` of what is counted."
+    )
     rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
     paper: str | dict[str, str] = Field(description="The paper's numbers, by task; of others it has none.")
     tasks: tuple[TaskKind, ...] = Field((), description="The kinds of tasks that it speaks of; empty for all.")
@@ -128,8 +131,8 @@ class Claim(_Entry):
     @property
     def rule_text(self) -> str:
         """The rule in words, with its thresholds, its preconditions, and how runs are put together."""
-        asked = "; ".join(one.words for one in self.preconditions)
-        needed = f" Not comparable without: {asked}." if asked else ""
+        asked = [SKILL] * (self.repeats == "seeds") + [one.words for one in self.preconditions]
+        needed = f" Not comparable without: {'; '.join(asked)}." if asked else ""
         return fill_in(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
 
     @property
@@ -270,6 +273,8 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
 
 def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
     """Return the first precondition that a run does not meet, and what was found instead; "" if it meets all."""
+    if claim.repeats == "seeds" and (lack := find_lack_of_skill(tables, run)):
+        return lack
     for one in claim.preconditions:
         check = find_function(one.check, f"claim {claim.id}: check: {one.check}")
         found = check(tables, run, **one.thresholds)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from headroom.claims.entries import Claim, decide, papers_asked
-from headroom.claims.verdict import NOT_RUN, UNDECIDED, VERDICTS, Reading, pool
+from headroom.claims.verdict import NOT_RUN, OF_ONE_MODEL, UNDECIDED, VERDICTS, Condition, Number, Reading, pool
 from headroom.core.statistics import Estimate, half_width, outliers
 from headroom.study.tables import StudyTables, seed_of
 from headroom.study.task_info import TASKS, TaskKind
@@ -30,8 +30,15 @@ class Decision:
 
     @property
     def verdict(self) -> str:
-        """The verdict: what the interval over all runs says."""
-        return NOT_RUN if self.whole is None else self.whole.verdict
+        """The verdict: what the interval over all runs says; of a single training, in this model."""
+        if self.whole is None:
+            return NOT_RUN
+        return self.name_verdict(self.whole) if self.seeds <= 1 else self.whole.verdict
+
+    def name_verdict(self, of_one: Reading) -> str:
+        """Return the verdict on one training: in this model, unless other trainings cannot change the number."""
+        varies = self.claim.repeats == "seeds" and of_one.deciding.ends != "counted"
+        return OF_ONE_MODEL.get(of_one.verdict, of_one.verdict) if varies else of_one.verdict
 
     @property
     def seeds(self) -> int:
@@ -75,15 +82,18 @@ def _by_part(claim: Claim, view: StudyTables, readings: list[Reading]) -> list[D
 MOST = 1000.0
 """More than this many times the data is not a useful recommendation: the number is at its threshold."""
 
-SEED, EXAMPLE = "seed", "example"
-"""What more of may decide a claim."""
+FEWEST = 3
+"""Trainings from which on their spread says how many more would decide."""
+
+CLEAR = 0.97
+"""Of the distance to a threshold, what half of the recommended interval may be: then half of such repetitions decide."""
 
 
 def recommend(decision: Decision) -> str:
     """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known.
 
     Of the variance of a mean over runs, the part between runs shrinks with more seeds, also by Student's quantile, and
-    the part of the examples with more examples. Seeds are recommended where they are enough.
+    the part of the examples with more examples. Bounds of counts shrink with neither in a known way.
     """
     whole = decision.whole
     if whole is None or whole.verdict != UNDECIDED or decision.claim.repeats != "seeds":
@@ -91,65 +101,85 @@ def recommend(decision: Decision) -> str:
     if whole.needs:
         return whole.needs
     still = [one for one in whole.asked if one.verdict == UNDECIDED]
-    wanted = [
-        _count_more(one.found, one.these, one.asked.threshold, whole, decision.seeds) for one in still if one.asked
-    ]
-    known = [one for one in wanted if one is not None]
-    if not known:
+    if any(one.ends != "interval" for one in still):
         return ""
-    unit, more = max(known, key=lambda one: (one[0] == EXAMPLE, one[1]))
-    unit = TASKS[decision.kind].example if unit == EXAMPLE else unit
-    if math.isinf(more):
-        return f"no number of {unit}s: it is at the threshold"
-    rounded = _round_up(more)
-    return f"about {rounded} more {unit}{'' if rounded == '1' else 's'}"
+    example = TASKS[decision.kind].example
+    if decision.seeds == 1:
+        times = max((_examples_alone(one) for one in still), default=math.nan)
+        return _in_words(0, times, whole.examples, example, " for a verdict on this model")
+    if decision.seeds < FEWEST:
+        return f"at least {FEWEST} seeds"
+    wanted = [find_smallest(one.found, one.these, one.asked, decision.seeds) for one in still if one.asked]
+    seeds, times = (max(column, default=math.nan) for column in zip(*wanted)) if wanted else (0.0, math.nan)
+    return _in_words(seeds - decision.seeds, times, whole.examples, example)
 
 
-def _count_more(
-    found: Estimate, these: Estimate | None, threshold: float, whole: Reading, seeds: int
-) -> tuple[str, float] | None:
-    """Return how many more seeds, or examples, take the threshold out of an interval; None where that is not known."""
-    if math.isnan(found.low):
-        return SEED, 1.0  # one training has no interval over trainings
-    several = len(whole.runs) > 1
-    own = these if several and these is not None else found
-    times = 1.0 if several and these is None else factor(own, threshold)
-    if times > 1:  # also without other trainings the threshold is in the interval
-        more = whole.examples * (times - 1)
-        return (EXAMPLE, math.inf if times > MOST else more) if whole.examples else None
-    return (SEED, seeds_for(found, these, threshold, seeds) - seeds) if several else None
+def _in_words(seeds: float, times: float, examples: int, example: str, purpose: str = "") -> str:
+    """Return how many more seeds, and how many times the examples, as a recommendation."""
+    if math.isnan(times) or (times > 1 and not examples and not math.isinf(times)):
+        return ""
+    if math.isinf(times):
+        units = f"{example}s" if purpose else f"seeds or {example}s"
+        return f"no number of {units}: it is at the threshold"
+    parts = [(seeds, "seed"), (examples * (times - 1), example)]
+    wanted = [(_round_up(more), unit) for more, unit in parts if more > 0]
+    named = " and ".join(f"{more} more {unit}{'' if more == '1' else 's'}" for more, unit in wanted)
+    return f"about {named}{purpose}" if named else ""
 
 
-def factor(found: Estimate, threshold: float) -> float:
-    """Return how many times the examples take the threshold out of an interval, the value staying where it is.
+def _examples_alone(number: Number) -> float:
+    """Return how many times the examples decide a number of one training, whose interval shrinks with their root.
 
-    1 without an interval; infinity for a value at the threshold.
+    The nearer of both ends counts; NaN without an interval, infinity beyond `MOST`.
     """
-    side = found.value - found.low if found.value > threshold else found.high - found.value
-    distance = abs(found.value - threshold)
-    if math.isnan(side):
-        return 1.0
-    return math.inf if distance == 0 else max(1.0, (side / distance) ** 2)
+    if number.asked is None or math.isnan(number.found.low):
+        return math.nan
+    value = number.found.value
+    times = [
+        (side / distance) ** 2
+        for distance, side in zip(_distances(value, number.asked), _sides(number))
+        if distance > 0
+    ]
+    return min((one for one in times if one <= MOST), default=math.inf)
 
 
-def seeds_for(found: Estimate, these: Estimate | None, threshold: float, seeds: int) -> float:
-    """Return how many seeds take the threshold out of an interval over seeds, at their spread; infinity beyond `MOST`.
+def _distances(value: float, asked: Condition) -> tuple[float, float]:
+    """Return how far a value lies on the side that holds, and on the side that is refuted; below 0 if it does not."""
+    sign = 1.0 if asked.side == "above" else -1.0
+    return sign * (value - asked.threshold), sign * (asked.end - value)
+
+
+def _sides(number: Number) -> tuple[float, float]:
+    """Return how far the end of the interval lies that has to clear the threshold, and the one for a refutation."""
+    value, low, high = number.found
+    down, up = value - low, high - value
+    return (down, up) if number.asked and number.asked.side == "above" else (up, down)
+
+
+def find_smallest(found: Estimate, these: Estimate | None, asked: Condition, seeds: int) -> tuple[float, float]:
+    """Return how many seeds, and how many times the examples, decide a mean over seeds, at the spread seen.
+
+    Of all pairs it is the one with the smallest product; infinity where no pair of at most `MOST` times the data does.
+    The nearer of both ends counts.
 
     Args:
         found: The mean with its interval for other trainings on other sentences.
-        these: The mean with its interval for these trainings: what more seeds do not narrow; None for none.
-        threshold: The threshold.
-        seeds: The number of seeds seen.
+        these: The mean with its interval for these trainings, which more examples narrow; None for none.
+        asked: What it is held against.
+        seeds: The number of seeds seen, at least two.
     """
-    distance, half = abs(found.value - threshold), (found.high - found.low) / 2
-    if seeds < 2:
-        return 2.0
+    distance, half = CLEAR * max(_distances(found.value, asked)), (found.high - found.low) / 2
     fixed = 0.0 if these is None else min(half, (these.high - these.low) / 2)
     spread = math.sqrt(half**2 - fixed**2) / half_width(seeds)
+    best, cost = (math.inf, math.inf), math.inf
     for number in range(seeds, int(MOST) + 1):
-        if math.hypot(half_width(number) * spread, fixed) < distance:
-            return float(number)
-    return math.inf
+        left = distance**2 - (half_width(number) * spread) ** 2
+        if distance <= 0 or number / seeds >= cost:
+            break
+        times = max(1.0, fixed**2 / left * (1 + 1e-9)) if left > 0 else math.inf
+        if times * number / seeds < min(cost, MOST):
+            best, cost = (float(number), times), times * number / seeds
+    return best
 
 
 def _round_up(amount: float) -> str:

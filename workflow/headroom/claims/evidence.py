@@ -4,6 +4,7 @@ A rule is a function from the tables of one task to readings. Its keyword argume
 entry, where the rule in words names them.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -15,6 +16,7 @@ import pandas
 from numpy import ndarray
 
 from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
+from headroom.core import formatting
 from headroom.core.curves import area, compute_share_kept, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
@@ -34,11 +36,34 @@ from headroom.study.task_info import TASKS, kind_of_metric
 
 
 def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.DataFrame]:
-    """Yield the rows of each run of the baseline: the first arm of that method, or else the first arm of the task."""
-    arms = tables.described_arms
-    named = next((arm.name for arm in arms if arm.method == BASELINE), arms[0].name if arms else "")
-    for _, rows in frame[frame["run"].map(arm_of) == named].groupby("run"):
+    """Yield the rows of each run of the baseline."""
+    for _, rows in frame[frame["run"].map(arm_of) == find_baseline_arm(tables)].groupby("run"):
         yield pandas.DataFrame(rows)
+
+
+def find_baseline_arm(tables: StudyTables) -> str:
+    """Return the name of the first arm of ordinary training, or else of the first arm of the task."""
+    arms = tables.described_arms
+    return next((arm.name for arm in arms if arm.method == BASELINE), arms[0].name if arms else "")
+
+
+def find_lack_of_skill(tables: StudyTables, run: str) -> str:
+    """Return how little a run of the baseline scores if its interval does not lie above chance; "" if it does.
+
+    What heads do in a model that may know nothing is no evidence on any claim. Chance is the best score of a constant
+    answer. A run whose score was not measured with an interval is not refused.
+    """
+    rows = select_judged(rows_where(tables.evaluation, run=run))
+    judged = (select_judged(rows_where(frame, run=run)) for frame in (tables.ablation, tables.pruning))
+    chance = next((float(own["chance"].iloc[0]) for own in judged if len(own)), math.nan)
+    if rows.empty or arm_of(run) != find_baseline_arm(tables) or not rows["low"].iloc[0] <= chance:
+        return ""
+    score = formatting.estimate(*estimate_in(rows))
+    return f"{SKILL}: it scores {score}, a constant answer {formatting.number(chance)}"
+
+
+SKILL = "a score whose interval lies above chance"
+"""The precondition of all claims that other trainings or sentences could change."""
 
 
 def iterate_scaled_runs(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:

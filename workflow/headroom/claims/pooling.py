@@ -1,5 +1,7 @@
 """Verdicts of several studies put together: by claim and by ground, each corpus once, corpora as random effects."""
 
+import math
+import operator
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -8,16 +10,30 @@ from typing import Any
 import numpy
 import pandas
 
-from headroom.claims.rows import POOLED
-from headroom.claims.table import CLAIMS, NUMBERS
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Condition, Number, Reading
+from headroom.claims import spread
+from headroom.claims.spread import spread_rows
+from headroom.claims.table import CLAIMS, NUMBERS, POOLED
+from headroom.claims.verdict import (
+    JUDGED,
+    NO_LIMITS,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OF_ONE_MODEL,
+    UNDECIDED,
+    Condition,
+    Ends,
+    Number,
+    Reading,
+    mean_of_bounds,
+    range_of,
+    within,
+)
 from headroom.core.files import atomic_path
 from headroom.core.statistics import Estimate, estimate_mean
 from headroom.study.configuration import tasks_of
 from headroom.study.selection import rows_where
 from headroom.study.tables import GROUNDS, StudyTables
 
-JUDGED = (HOLDS, FAILS, UNDECIDED)
 UNJUDGED = (NOT_COMPARABLE, UNDECIDED, NOT_RUN)
 """Verdicts without a number that decides, the one that says most first."""
 
@@ -35,38 +51,42 @@ def read_grounds() -> pandas.DataFrame:
 
 
 def write_grounds(places: Sequence[Path], path: Path) -> None:
-    """Write the rows of the studies in these directories, in their order, as a table."""
+    """Write the rows of the studies in these directories, in their order, as a table, and the spreads within them."""
     numbers = pandas.concat([NUMBERS.read(place / NUMBERS.path) for place in places], ignore_index=True)
-    claims = [
+    described = [
         describe_tasks(CLAIMS.read(place / CLAIMS.path), StudyTables(described=tasks_of(place))) for place in places
     ]
-    frame = pandas.DataFrame(by_ground(pandas.concat(claims, ignore_index=True), numbers))
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, float_format="%.9g")
+    claims = pandas.concat(described, ignore_index=True)
+    found = {path: by_ground(claims, numbers), path.with_name(spread.SHIPPED.name): spread_rows(claims, numbers)}
+    for place, rows in found.items():
+        with atomic_path(place) as temporary:
+            pandas.DataFrame(rows).to_csv(temporary, index=False, float_format="%.9g")
 
 
 def describe_tasks(claims: pandas.DataFrame, tables: StudyTables) -> pandas.DataFrame:
-    """Return the verdicts of a study with the kind and the corpus of every task (`kind`, `corpus`)."""
-    kinds, corpora = (
-        claims["task"].map(find) for find in (tables.kind_of, lambda task: tables.description(task).corpus)
-    )
-    return claims.assign(kind=kinds, corpus=corpora)
+    """Return the verdicts of a study with the kind, the corpus and its source of every task, in columns so named."""
+    known = claims["task"].map(tables.description)
+    corpora, sources = (known.map(operator.attrgetter(name)) for name in ("corpus", "source"))
+    return claims.assign(kind=claims["task"].map(tables.kind_of), corpus=corpora, source=sources)
 
 
-def over_corpora(found: Sequence[Estimate]) -> Estimate:
-    """Return the mean over corpora with an interval for other corpora.
+def over_corpora(found: Sequence[Estimate], ends: Ends = "interval") -> Estimate:
+    """Return the mean over corpora with an interval for other corpora of these sources.
 
     Corpora are random effects of equal weight: the interval is Student's t over their means, and never narrower than
-    the normal interval by their own errors, since few corpora that agree by chance do not make the mean surer. Weights
-    by those errors (DerSimonian and Laird 1986; Hartung and Knapp 2001) decide wrongly in up to 10 % where a corpus has
-    a single training, whose interval knows nothing of other trainings. A single corpus keeps its interval.
+    the normal interval by their own errors, since few corpora that agree by chance do not make the mean surer. A single
+    corpus keeps its interval. Bounds and counts are put together as those of trainings are. Corpora of one source are
+    more alike than others: the interval does not cover other sources.
 
     Args:
-        found: By corpus a mean over its trainings, with its interval.
+        found: By corpus a mean over its trainings, with its interval; of bounds with those of these trainings.
+        ends: What the ends are.
     """
     if len(found) == 1:
         return found[0]
-    errors = numpy.nan_to_num([(one.high - one.low) / 2 for one in found], nan=0.0)
+    if ends != "interval":
+        return mean_of_bounds(found) if ends == "bounds" else range_of(found)
+    errors = numpy.array([(one.high - one.low) / 2 for one in found])
     over = estimate_mean([one.value for one in found])
     half = max(over.high - over.value, float(numpy.sqrt((errors**2).sum())) / len(found))
     return Estimate(over.value, over.value - half, over.value + half)
@@ -77,7 +97,8 @@ def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[R
 
     Of the studies of one corpus that judge a claim the one with most trainings counts, of as many the first: models of
     one corpus are alike, and would give it a larger weight. A study is left out of a row, too, if it shares a training
-    with one that counts, or if other numbers decide in it than in the first.
+    with one that counts, if other numbers decide in it than in the first, or if what decides has no interval. The
+    verdict of a row that rests on one training, or on a released model, is that on this model.
 
     Args:
         claims: Verdicts with the kinds and corpora of the tasks, from `describe_tasks`.
@@ -94,22 +115,22 @@ def by_ground(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> Iterator[R
 def number_of_ground(row: "Row | pandas.Series[Any]") -> Number:
     """Return the number of a row of `by_ground`; one that is held against 0 has a sign."""
     found = Estimate(row["value"], row["low"], row["high"])
-    return Number(row["number"], found, row["unit"], signed=row["threshold"] == 0)
+    return Number(row["number"], found, row["unit"], signed=row["threshold"] == 0, ends=row["ends"])
 
 
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
     """Return what the studies in rows of the table `claims` say together."""
     judged = _largest_of_corpora(rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")])
     found = [_asked_of(row, numbers) for _, row in judged.iterrows()]
-    names = [list(own["name"]) for own in found]
     counted: list[pandas.DataFrame] = []
-    counting: list[str] = []
+    counting: list[pandas.Series[Any]] = []
     seen: set[str] = set()
-    for (_, row), own, asked in zip(judged.iterrows(), found, names):
+    for (_, row), own in zip(judged.iterrows(), found):
         trainings = set(row["trainings"].split())
-        if asked == names[0] and not trainings & seen:
+        alike = not counted or list(own["name"]) == list(counted[0]["name"])
+        if alike and not trainings & seen and not own["low"].isna().any():
             counted.append(own)
-            counting.append(row["study"])
+            counting.append(row)
             seen |= trainings
     if not counted:
         rows = rows.assign(place=rows["verdict"].map(UNJUDGED.index))
@@ -117,9 +138,12 @@ def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
         first = alike.iloc[0]
         lacking = " ".join(dict.fromkeys(alike["study"]))
         return {"verdict": first["verdict"], "barrier": first["barrier"], "studies": lacking}
-    together = Reading(tuple(_number([own.iloc[place] for own in counted]) for place in range(len(names[0]))))
+    together = Reading(tuple(_number([own.iloc[place] for own in counted]) for place in range(len(counted[0]))))
     number = together.deciding
     assert number.asked is not None
+    verdict = together.verdict
+    if len(seen) <= 1 and any(row["verdict"] in OF_ONE_MODEL.values() for row in counting):
+        verdict = OF_ONE_MODEL.get(verdict, verdict)
     return {
         **number.found._asdict(),
         "unit": number.unit,
@@ -127,10 +151,12 @@ def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
         "side": number.asked.side,
         "threshold": number.asked.threshold,
         "refuted": number.asked.end,
-        "verdict": together.verdict,
+        "ends": number.ends,
+        "verdict": verdict,
         "barrier": "",
-        "studies": " ".join(dict.fromkeys(counting)),
+        "studies": " ".join(dict.fromkeys(row["study"] for row in counting)),
         "trainings": " ".join(sorted(seen)),
+        "sources": " ".join(dict.fromkeys(row["source"] for row in counting)),
     }
 
 
@@ -149,9 +175,10 @@ def _asked_of(row: "pandas.Series[Any]", numbers: pandas.DataFrame) -> pandas.Da
 def _number(rows: Sequence["pandas.Series[Any]"]) -> Number:
     """Return the mean over corpora of one number, given as rows of the table `numbers`."""
     first = rows[0]
-    found = over_corpora([Estimate(row["value"], row["low"], row["high"]) for row in rows])
-    least = -1.0 if first["signed"] else 0.0  # of a difference between shares
-    if first["unit"] == "share" and all(row["low"] >= least and row["high"] <= 1 for row in rows):
-        found = Estimate(found.value, max(found.low, least), min(found.high, 1.0))
+    bounds = first["ends"] == "bounds" and len(rows) > 1
+    names = ("value", "these_low", "these_high") if bounds else ("value", "low", "high")
+    found = over_corpora([Estimate(*(float(row[name]) for name in names)) for row in rows], first["ends"])
+    least, most = (none if math.isnan(end) else float(end) for end, none in zip(first[["least", "most"]], NO_LIMITS))
     threshold, end = (float(numpy.mean([row[name] for row in rows])) for name in ("threshold", "refuted"))
-    return Number(first["name"], found, first["unit"], asked=Condition(threshold, first["side"], end))
+    asked = Condition(threshold, first["side"], end)
+    return Number(first["name"], within(found, (least, most)), first["unit"], asked=asked, ends=first["ends"])

@@ -5,16 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from headroom.claims.evaluation import Decision, recommend
-from headroom.claims.verdict import NOT_RUN, NOTHING, Number, Reading
+from headroom.claims.spread import NO_SPREAD, find_spread
+from headroom.claims.table import ANSWER, POOLED
+from headroom.claims.verdict import NOTHING, OF_ONE_MODEL, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
 from headroom.study.tables import StudyTables
-
-POOLED = "pooled"
-"""Placeholder of the run in rows about all runs of a task."""
-
-ANSWER = "answer"
-"""Placeholder of the claim in rows with the numbers of the answer."""
 
 Row = dict[str, Any]
 
@@ -31,27 +27,31 @@ def claim_rows(decisions: list[Decision], tables: StudyTables, study: str) -> It
         for reading in one.readings:
             if reading.run:
                 place = {"run": reading.run, "seeds": 1, "trainings": tables.trainings.get(reading.run, "")}
-                yield usual | place | {"votes": "", "needed": ""} | _verdict(reading)
+                yield usual | place | {"votes": "", "needed": ""} | _verdict(reading, one.name_verdict(reading), usual)
         whole = one.whole
         trainings = dict.fromkeys(tables.trainings.get(run, "") for run in (whole.runs if whole else ()))
         place = {"run": POOLED, "seeds": one.seeds, "trainings": " ".join(trainings)}
-        yield usual | place | {"votes": one.votes, "needed": recommend(one)} | _verdict(whole)
+        yield usual | place | {"votes": one.votes, "needed": recommend(one)} | _verdict(whole, one.verdict, usual)
 
 
-def _verdict(reading: Reading | None) -> Row:
-    """Return the verdict of a reading with the number that gives it, what is asked of that, and the precondition."""
+def _verdict(reading: Reading | None, verdict: str, place: Row) -> Row:
+    """Return a verdict with the number that gives it, what is asked of that, and the precondition that is not met.
+
+    A verdict on one model stands beside the spread of its number between trainings in other studies.
+    """
     number = reading.deciding if reading else NOTHING
-    these = number.these or Estimate(math.nan)
+    alone = verdict in OF_ONE_MODEL.values()
+    spread = find_spread(place["claim"], place["part"], number.name, place["study"]) if alone else NO_SPREAD
     return (
         _cells(number)
         | _condition(number)
         | {
             "number": number.name,
             "unit": number.unit if number.name else "",
-            "these_low": these.low,
-            "these_high": these.high,
-            "verdict": reading.verdict if reading else NOT_RUN,
+            "verdict": verdict,
             "barrier": reading.barrier if reading else "",
+            "spread": spread.deviation,
+            "spread_trainings": spread.trainings,
         }
     )
 
@@ -75,7 +75,9 @@ def _number(one: Decision, number: Number) -> Row:
 
 
 def _named(number: Number) -> Row:
-    return {"name": number.name, "signed": int(number.signed)} | _cells(number) | _condition(number)
+    least, most = (math.nan if math.isinf(end) else end for end in number.limits)
+    about = {"name": number.name, "signed": int(number.signed), "ends": number.ends, "least": least, "most": most}
+    return about | _cells(number) | _condition(number)
 
 
 def _condition(number: Number) -> Row:
@@ -90,4 +92,6 @@ def _condition(number: Number) -> Row:
 
 def _cells(number: Number) -> Row:
     value, low, high = number.found
-    return {"value": value, "low": low, "high": high, "unit": number.unit}
+    these = number.these or Estimate(math.nan)
+    ends = {"low": low, "high": high, "these_low": these.low, "these_high": these.high}
+    return {"value": value, **ends, "unit": number.unit}

@@ -14,9 +14,8 @@ import numpy
 import pandas
 
 from headroom.claims.entries import Claim, read_papers
-from headroom.claims.pooling import JUDGED
-from headroom.claims.rows import ANSWER, POOLED
-from headroom.claims.verdict import Number
+from headroom.claims.table import ANSWER, POOLED
+from headroom.claims.verdict import JUDGED, Number
 from headroom.claims.words import metric_after
 from headroom.core.statistics import estimate_slope
 from headroom.study.tables import StudyTables, task_of

@@ -3,6 +3,12 @@
 from headroom.core.columns import SIGNATURE, STUDY, VALUE
 from headroom.core.table import Column, Table
 
+POOLED = "pooled"
+"""Placeholder of the run in rows about all runs of a task."""
+
+ANSWER = "answer"
+"""Placeholder of the claim in rows with the numbers of the answer."""
+
 _TASK = Column("task", "text", "name of the task; empty if the study has no task that the claim is about")
 
 _RUN = Column(
@@ -23,6 +29,8 @@ _VALUE = (
     VALUE,
     Column("low", "number", "lower end of its 95 % interval; empty without one"),
     Column("high", "number", "upper end of the same interval"),
+    Column("these_low", "number", "lower end of the interval for the same trainings on other sentences, of a mean"),
+    Column("these_high", "number", "upper end of the same interval"),
     Column("unit", "text", "`share`: of 1, written in per cent; `count`: a whole number; `number`: any other"),
 )
 
@@ -53,11 +61,16 @@ CLAIMS = Table(
             "verdict",
             "text",
             "`holds`, `does not hold`, `undecided at this scale`, `not comparable here` or `not run`: what the interval"
-            " says",
+            " says; `holds in this model`, `does not hold in this model`: of one training, or of a released model",
         ),
         Column("barrier", "text", "the precondition that is not met, and what was found, if it is not comparable"),
-        Column("these_low", "number", "lower end of the interval for the same trainings on other sentences, of a mean"),
-        Column("these_high", "number", "upper end of the same interval"),
+        Column(
+            "spread",
+            "number",
+            "of a verdict in this model: the standard deviation of its number between trainings of one model in the"
+            " reference studies but this one; empty if they have none",
+        ),
+        Column("spread_trainings", "integer", "how many trainings that comes from; 0 for none"),
         Column("votes", "text", "of several runs the verdicts one by one, and outliers among them (Grubbs' test)"),
         Column("ground", "text", "`real text`, `pretrained encoder`, `released model` or `generated text`"),
         Column("trainings", "text", "hashes of the losses of the trainings that it rests on, separated by spaces"),
@@ -82,6 +95,14 @@ NUMBERS = Table(
         _PART,
         Column("name", "text", "short name of the number, within the claim or the answer"),
         *_VALUE,
+        Column(
+            "ends",
+            "text",
+            "what its ends are: an `interval`, `bounds` (it lies between, however little the data say) or `counted`"
+            " (without error; of several models the smallest and the largest)",
+        ),
+        Column("least", "number", "the least possible value; empty for none"),
+        Column("most", "number", "the largest possible value; empty for none"),
         *_CONDITION,
         Column("signed", "integer", "1 if it is written with a plus sign, as differences are; else 0"),
         Column("words", "text", "template of the text, with `{}` in place of the number; empty for the answer"),

@@ -82,8 +82,8 @@ class Number:
     limits: tuple[float, float] = NO_LIMITS  # the least and the largest possible value: intervals end there
     # the number on every resample of the examples, (samples,), which all runs share; None without
     resampled: ndarray | None = field(default=None, compare=False, repr=False)
-    # what its ends are: an `interval` of 95 %; `bounds`, between which it lies however little the data say, e.g. how many
-    # heads surely and possibly count; or `counted`, without error
+    # what its ends are: an `interval` of 95 %; `bounds`, between which it lies however little the data say, e.g. how
+    # many heads surely and possibly count; or `counted`, without error
     ends: Ends = "interval"
     these: Estimate | None = None  # of several runs: the mean with an interval for these trainings, on other sentences
 
@@ -164,6 +164,13 @@ class Reading:
         return next(same, self.numbers[0] if self.numbers else NOTHING)
 
 
+OF_ONE_MODEL = {HOLDS: HOLDS_HERE, FAILS: FAILS_HERE}
+"""What a verdict is called that rests on one training, or on a released model: it says nothing of other trainings."""
+
+JUDGED = (HOLDS, FAILS, HOLDS_HERE, FAILS_HERE, UNDECIDED)
+"""Verdicts of claims that were run and can be judged."""
+
+
 Rule = Callable[..., list[Reading]]
 """What decides a claim: from the tables of one task, and the claim's thresholds by name, to readings."""
 
@@ -171,8 +178,7 @@ Rule = Callable[..., list[Reading]]
 def pool(readings: Sequence[Reading]) -> Reading | None:
     """Return the reading of all runs together, of one part of a claim; None without readings.
 
-    Its numbers are means. A number with resamples has an interval for other trainings on other sentences (`over_runs`),
-    one without the t-interval over runs widened by the mean of their own intervals. Runs that lack a precondition are
+    Its numbers are means (`together`). Runs that lack a precondition are
     left out; where half of them or more do, no run is comparable. So are runs left out whose numbers are others than
     those of the first run that has what is asked.
     """
@@ -206,20 +212,53 @@ def _by_place(numbers: Sequence[Number]) -> dict[tuple[str, int], Number]:
 
 
 def together(same: Sequence[Number]) -> Number:
-    """Return the mean of a number over runs, with an interval for other trainings, and one for these."""
-    first = same[0]
+    """Return the mean of a number over runs, with an interval for other trainings, and one for these.
+
+    A number with resamples has an interval for other trainings on other sentences (`over_runs`), one without the
+    t-interval over runs widened by the mean of their own intervals. Bounds stay bounds (`mean_of_bounds`). What is
+    counted without error has the smallest and the largest of the runs as its ends.
+    """
+    first, own = same[0], [one.found for one in same]
     chosen = {key: " or ".join(dict.fromkeys(one.chosen[key] for one in same)) for key in first.chosen}
     conditions = [one.asked for one in same if one.asked is not None]
     asked = _mean_condition(conditions) if conditions else None
-    found = mean_over_runs([one.found for one in same])
-    these = _mean_of_ends([one.found for one in same])
+    these = _mean_of_ends(own)
     drawn = [one.resampled for one in same if one.resampled is not None]
-    if len(drawn) == len(same) and len({len(own) for own in drawn}) == 1:
-        found = over_runs([one.found.value for one in same], drawn)
+    if first.ends == "bounds":
+        found = mean_of_bounds(own)
+    elif first.ends == "counted":
+        found, these = range_of(own), None
+    elif len(drawn) == len(same) and len({len(one) for one in drawn}) == 1:
+        found = over_runs([one.value for one in own], drawn)
         these = Estimate(found.value, *interval(numpy.mean(drawn, axis=0)))
-    low, high = first.limits
-    within = Estimate(found.value, *(min(max(end, low), high) for end in (found.low, found.high)))
-    return replace(first, found=within, chosen=chosen, asked=asked, these=these, resampled=None)
+    else:
+        found = mean_over_runs(own)
+    return replace(first, found=within(found, first.limits), chosen=chosen, asked=asked, these=these, resampled=None)
+
+
+def within(found: Estimate, limits: tuple[float, float]) -> Estimate:
+    """Return a number whose interval ends where the number does: a share at 0 and 1, a correlation at -1 and 1."""
+    low, high = (min(max(end, limits[0]), limits[1]) for end in (found.low, found.high))
+    return Estimate(found.value, low, high)
+
+
+def mean_of_bounds(found: Sequence[Estimate]) -> Estimate:
+    """Return the mean of a number that is only known to lie between bounds, with ends for other trainings.
+
+    Bounds say what the data leave possible, not how far an estimate is off: they do not shrink where several are
+    averaged. The mean number lies between the mean of the lower and that of the upper bounds; either has a t-interval,
+    of which the outer end counts (Horowitz and Manski 2000, Imbens and Manski 2004).
+    """
+    if len(found) == 1:
+        return found[0]
+    values, lows, highs = zip(*found)
+    return Estimate(float(numpy.mean(values)), estimate_mean(lows).low, estimate_mean(highs).high)
+
+
+def range_of(found: Sequence[Estimate]) -> Estimate:
+    """Return the mean of numbers that have no error, with the smallest and the largest as its ends."""
+    values = [one.value for one in found]
+    return Estimate(float(numpy.mean(values)), min(values), max(values))
 
 
 def _mean_condition(conditions: Sequence[Condition]) -> Condition:

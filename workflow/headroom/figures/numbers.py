@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.rows import ANSWER, POOLED
+from headroom.claims.table import ANSWER, POOLED
 from headroom.claims.verdict import Number
 from headroom.core.statistics import Estimate
 from headroom.study.selection import rows_where

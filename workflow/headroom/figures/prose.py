@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from headroom.claims.rows import ANSWER
+from headroom.claims.table import ANSWER
 from headroom.claims.words import metric_after
 from headroom.figures.names import task_name
 from headroom.figures.numbers import Numbers, Shown

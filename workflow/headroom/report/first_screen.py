@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from headroom.claims.entries import Claim, Paper, all_claims, read_papers, threshold
 from headroom.claims.pooling import number_of_ground, read_grounds
-from headroom.claims.rows import POOLED
+from headroom.claims.table import POOLED
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
 from headroom.claims.words import metric_after, metric_word, site_word
 from headroom.core.formatting import listing, plural

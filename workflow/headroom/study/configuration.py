@@ -62,6 +62,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         window=mapping(section.get("windows")).get("length"),
         beside=_settings_beside_size(section),
         corpus=_describe_corpus(corpus),
+        source=str(corpus.get("dataset") or corpus.get("source") or "").partition("-")[0],  # multi30k, multi30k-french
         train_share=share if isinstance(share, float) else 1.0,
         **known,
     )

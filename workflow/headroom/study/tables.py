@@ -44,6 +44,7 @@ class TaskDescription:
     window: int | None = None  # pieces of a window of a language model; None of other tasks
     beside: str = ""  # its settings beside size: models with the same ones are compared by size; "" if not known
     corpus: str = ""  # where its text is from: tasks with the same one are of one corpus; "" if that is not known
+    source: str = ""  # who made its text, e.g. `tatoeba` of two corpora in two languages; "" if that is not known
     train_share: float = 1.0  # the share of its training examples that is used
 
 

@@ -58,9 +58,9 @@ def small_part(rows: pandas.DataFrame, *, near: float, equal: float) -> Reading 
     uneven = float((found["head_share"] * found["heads"] - 1).abs().max())
     numbers = (
         Number("attention", exactly(attention), "share"),
-        Number("off_third", exactly(abs(3 * attention - 1)), "share", asked=below(near)),
+        Number("off_third", exactly(abs(3 * attention - 1)), "share", asked=below(near), ends="counted"),
         Number("head", exactly(head), "share"),
-        Number("uneven", exactly(uneven), "share", asked=below(equal)),
+        Number("uneven", exactly(uneven), "share", asked=below(equal), ends="counted"),
     )
     return Reading(numbers)
 
