@@ -8,6 +8,7 @@ from headroom.core.statistics import (
     Estimate,
     estimate_mean,
     estimate_share,
+    estimate_slope,
     find_median,
     jackknife,
     mean_p,
@@ -47,6 +48,20 @@ def test_welch_is_that_of_scipy() -> None:
     assert welch(first, second) == pytest.approx((numpy.mean(first) - numpy.mean(second), low, high))
     assert welch([1.0, 1.0], [0.0, 0.0]) == (1.0, 1.0, 1.0)
     assert math.isnan(welch([1.0], [0.0, 2.0]).low)
+
+
+def test_the_slope_worked_by_hand() -> None:
+    # leverages 1/2 and 1/3, parts -1/2 and 1/3 in the slope: squared residuals weigh 1 and 1/4, 2 + 6/4 in all
+    # degrees of freedom (1 + 2/4)^2 / (1 + 2/16) = 2
+    half = 4.302653 * math.sqrt(3.5)
+    assert estimate_slope([0, 0, 1, 1, 1], [0, 2, 1, 4, 4]) == pytest.approx((2.0, 2 - half, 2 + half))
+
+
+@pytest.mark.parametrize("spreads", [[3.0, 2.0, 1.0], [4.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
+def test_a_slope_over_unequal_spreads_covers_as_often_as_it_says(spreads: list[float]) -> None:
+    random, places = numpy.random.default_rng(1), numpy.repeat([0, 1, 2], [2, 2, 5])
+    found = [estimate_slope(places, random.normal(0.0, numpy.take(spreads, places))) for _ in range(1000)]
+    assert numpy.mean([one.low < 0 < one.high for one in found]) >= 0.935
 
 
 def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:

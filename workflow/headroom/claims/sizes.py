@@ -2,7 +2,7 @@
 
 Models are put together that differ in size alone, on the same text: every training once, its number with the interval
 for other sentences. The slope is of the least-squares line through trainings, per doubling, with an interval for other
-trainings. A slope is no verdict, and says nothing of sizes that were not trained.
+trainings, which may vary more at some sizes. A slope is no verdict, and says nothing of sizes that were not trained.
 """
 
 import re

@@ -343,17 +343,29 @@ def estimate_mean(values: Sequence[float] | ndarray, comparisons: int = 1) -> Es
 
 
 def estimate_slope(places: Sequence[float] | ndarray, values: Sequence[float] | ndarray) -> Estimate:
-    """Return the slope of the least-squares line through (n,) points with its t-interval, for n of at least 3.
+    """Return the slope of the least-squares line through (n,) points with an interval robust to unequal variances.
+
+    The variance is HC3 (MacKinnon and White 1985): each squared residual over (1 - leverage)^2. Student's t has the
+    degrees of freedom of Satterthwaite, which match mean and variance of that sum under equal variances (Bell and
+    McCaffrey 2002). With 2, 2 and 5 points at three places it covers 96 and 95 % where standard deviations are as 3:2:1
+    and 4:2:1, and 99 % where they are equal; with n - 2 degrees it would be 91, 89 and 96 %, by the usual error of the
+    slope 85, 81 and 95 %.
 
     Args:
-        places: Where the points are, at least two different numbers.
+        places: Where the points are, such that any n - 1 of them are at two or more places.
         values: One number per point; their errors are taken as independent.
     """
-    from scipy.stats import linregress, t
+    from scipy.stats import t
 
-    line = linregress(places, values)
-    half = float(t.ppf(1 - (1 - LEVEL) / 2, len(values) - 2) * line.stderr)
-    return Estimate(float(line.slope), float(line.slope) - half, float(line.slope) + half)
+    design = numpy.vander(numpy.asarray(places, dtype=float), 2)  # (n, 2): the place, 1
+    solution = numpy.linalg.pinv(design)  # (2, n)
+    residual = numpy.eye(len(design)) - design @ solution  # (n, n): from values to residuals
+    weights = solution[0] ** 2 / numpy.diag(residual) ** 2
+    variance = float(weights @ (residual @ values) ** 2)
+    spread = residual @ (weights[:, None] * residual)
+    freedom = float(numpy.trace(spread) ** 2 / (spread**2).sum())
+    value, half = float(solution[0] @ values), float(t.ppf((1 + LEVEL) / 2, freedom)) * variance**0.5
+    return Estimate(value, value - half, value + half)
 
 
 def jackknife(whole: float, without: Sequence[float] | ndarray) -> Estimate:
