@@ -130,7 +130,7 @@ def test_ways_to_choose_heads_are_compared_at_as_many_heads(tmp_path: Path) -> N
     tables = study(tmp_path, pruned_models=[*run(RUN, 0.0), *run(OTHER_RUN, 2.0)])
     found = compare_at_equal_heads(tables.views["translation"])
     rows = {(one.method, one.kept_heads): one for one in found.itertuples()}
-    assert len(rows) == 5  # six heads are fewer than gates have left
+    assert len(rows) == 5  # six heads are fewer than gates have left; one comparison a way has no row of all
     # half of the heads, half of the way from 12 to 36: 95 of 100 BLEU
     assert rows["hard-concrete", 50.0].value == pytest.approx(95.0)
     assert (rows["random", 50.0].value, rows["random", 50.0].delta) == pytest.approx((93.0, -2.0))
@@ -139,3 +139,16 @@ def test_ways_to_choose_heads_are_compared_at_as_many_heads(tmp_path: Path) -> N
     assert (gradient.delta_low, gradient.delta_high) == pytest.approx((3 - 12.706, 3 + 12.706), abs=0.001)
     assert rows["scratch", 75.0].delta == pytest.approx(-3.0)
     assert math.isnan(rows["continued", 100.0].delta)
+
+
+def test_comparisons_that_all_trainings_have_are_put_together(tmp_path: Path) -> None:
+    def run(name: str, gain: float, *levels: int) -> list[Row]:
+        rows = [pruned(12, -6.0), pruned(48, 0.0, method="continued")]  # learned gates lose a point per six heads
+        rows += [pruned(kept, (kept - 48) / 6 + gain * kept / 12, method="gradient") for kept in levels]
+        return [row | {"run": name, "low": row["value"], "high": row["value"]} for row in rows]
+
+    tables = study(tmp_path, pruned_models=[*run(RUN, 2.0, 12, 24, 36), *run(OTHER_RUN, 4.0, 12, 24)])
+    joint = table(gates.section(tables), "equal-heads")[-1]
+    assert (joint["scope"], joint["trainings"]) == ("all 2 comparisons", "2")
+    # means of 2 and 4, and of 4 and 8: 3 and 6, 1.5 on both sides of 4.5
+    assert joint["less learned gates (points) [95 % interval]"] == "4.5 [\N{MINUS SIGN}14.6, 23.6]"

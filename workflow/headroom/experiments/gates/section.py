@@ -103,10 +103,13 @@ def _equal_heads(views: list[StudyTables], study: StudyTables) -> list[Fold]:
     ways = frame["method"].map(lambda name: METHOD_NAMES.get(name, name))
     named = {"kept_heads": "heads kept (%)", "value": "score", "low": "score_low", "high": "score_high"}
     named |= {f"delta{end}": f"less{end}" for end in ("", "_low", "_high")}
-    frame = frame.assign(scope=frame["scope"].map(SCOPES), method=ways).drop(columns="level").rename(columns=named)
+    joint = frame["comparisons"] > 1
+    scopes = frame["scope"].map(SCOPES).where(~joint, frame["comparisons"].map("all {:.0f} comparisons".format))
+    about = words("gates", "equal_heads", comparisons=int(frame.loc[~joint, "delta"].count()), joint=bool(joint.any()))
+    frame = frame.assign(scope=scopes, method=ways).drop(columns=["level", "comparisons"]).rename(columns=named)
     columns = [*lead(study), "scope", "heads kept (%)", "method", "trainings", "score ~", "less ~"]
     headings = {"method": "heads chosen by", "score": "of the score (%)", "less": "less learned gates (points)"}
-    table = Table("equal-heads", frame, columns, headings, words("gates", "equal_heads"))
+    table = Table("equal-heads", frame, columns, headings, about)
     return [Fold("Ways to choose as many heads", tables=(table,))]
 
 
