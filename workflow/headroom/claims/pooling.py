@@ -74,8 +74,11 @@ def over_corpora(found: Sequence[Estimate], ends: Ends = "interval") -> Estimate
     """Return the mean over corpora with an interval for other corpora of these sources.
 
     Corpora are random effects of equal weight: the interval is Student's t over their means, and never narrower than
-    the normal interval by their own errors, since few corpora that agree by chance do not make the mean surer. A single
-    corpus keeps its interval. Bounds and counts are put together as those of trainings are. Corpora of one source are
+    the normal interval by their own errors, since few corpora that agree by chance do not make the mean surer. Weights
+    by own errors and the spread of trainings (random effects; Hartung and Knapp 2001) would make it a fifth narrower,
+    but miss the mean in up to 23 % where errors are unequal, as those of small and large test sets are: few corpora do
+    not tell how far corpora lie apart. Equal weights miss it in at most 6 % (by simulation, 2 to 5 corpora of 1 to 5
+    trainings). A single corpus keeps its interval. Bounds and counts are put together as those of trainings are. Corpora of one source are
     more alike than others: the interval does not cover other sources.
 
     Args:
@@ -175,10 +178,16 @@ def _asked_of(row: "pandas.Series[Any]", numbers: pandas.DataFrame) -> pandas.Da
 def _number(rows: Sequence["pandas.Series[Any]"]) -> Number:
     """Return the mean over corpora of one number, given as rows of the table `numbers`."""
     first = rows[0]
-    bounds = first["ends"] == "bounds" and len(rows) > 1
-    names = ("value", "these_low", "these_high") if bounds else ("value", "low", "high")
-    found = over_corpora([Estimate(*(float(row[name]) for name in names)) for row in rows], first["ends"])
+    several = first["ends"] == "bounds" and len(rows) > 1  # their own ends have a t-interval over trainings already
+    names = [("value", "these_low", "these_high")] * several + [("value", "low", "high")]
+    found = over_corpora([_first_known(row, names) for row in rows], first["ends"])
     least, most = (none if math.isnan(end) else float(end) for end, none in zip(first[["least", "most"]], NO_LIMITS))
     threshold, end = (float(numpy.mean([row[name] for row in rows])) for name in ("threshold", "refuted"))
     asked = Condition(threshold, first["side"], end)
     return Number(first["name"], within(found, (least, most)), first["unit"], asked=asked, ends=first["ends"])
+
+
+def _first_known(row: "pandas.Series[Any]", names: Sequence[tuple[str, str, str]]) -> Estimate:
+    """Return a number by the first columns of value and ends that a row has; of one training there is one pair."""
+    found = [Estimate(*(float(row[name]) for name in one)) for one in names]
+    return next((one for one in found if not math.isnan(one.low)), found[-1])
