@@ -86,7 +86,7 @@ FEWEST = 3
 """Trainings from which on their spread says how many more would decide."""
 
 CLEAR = 0.97
-"""Of the distance to a threshold, what half of the recommended interval may be: then half of such repetitions decide."""
+"""What half of a recommended interval may be of the distance to a threshold: then half of such repetitions decide."""
 
 
 def recommend(decision: Decision) -> str:

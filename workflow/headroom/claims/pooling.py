@@ -78,8 +78,8 @@ def over_corpora(found: Sequence[Estimate], ends: Ends = "interval") -> Estimate
     by own errors and the spread of trainings (random effects; Hartung and Knapp 2001) would make it a fifth narrower,
     but miss the mean in up to 23 % where errors are unequal, as those of small and large test sets are: few corpora do
     not tell how far corpora lie apart. Equal weights miss it in at most 6 % (by simulation, 2 to 5 corpora of 1 to 5
-    trainings). A single corpus keeps its interval. Bounds and counts are put together as those of trainings are. Corpora of one source are
-    more alike than others: the interval does not cover other sources.
+    trainings). A single corpus keeps its interval. Bounds and counts are put together as those of trainings are.
+    Corpora of one source are more alike than others: the interval does not cover other sources.
 
     Args:
         found: By corpus a mean over its trainings, with its interval; of bounds with those of these trainings.
