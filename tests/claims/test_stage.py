@@ -35,7 +35,7 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
         whole = rows[rows["run"] == POOLED].iloc[0]
         assert (whole["verdict"], whole["rule"], whole["seeds"]) == (one.verdict, one.claim.decide, one.seeds)
         alone = [reading for reading in one.readings if reading.run]
-        assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [reading.verdict for reading in alone]
+        assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [one.name_verdict(reading) for reading in alone]
         stated = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task)]
         stated = stated[(stated["part"] == one.part) & (stated["run"] == POOLED)]
         means = one.whole.numbers if one.whole else ()

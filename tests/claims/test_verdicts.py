@@ -12,6 +12,7 @@ from headroom.claims.verdict import (
     HOLDS,
     NOT_COMPARABLE,
     NOT_RUN,
+    OF_ONE_MODEL,
     UNDECIDED,
     Condition,
     Number,
@@ -152,6 +153,8 @@ def test_no_shipped_verdict_contradicts_its_interval(place: Path) -> None:
         if row.verdict in (NOT_COMPARABLE, NOT_RUN):
             assert bool(row.barrier) == (row.verdict == NOT_COMPARABLE), row
         elif row.side:
-            assert Condition(row.threshold, row.side, row.refuted).verdict(found) == row.verdict, row
+            said = Condition(row.threshold, row.side, row.refuted).verdict(found)
+            assert row.verdict in (said, OF_ONE_MODEL.get(said)), row
+            assert row.seeds > 1 or row.verdict != said or said == UNDECIDED or row.claim in ("M10", "M11", "R6"), row
         else:
             assert row.verdict == UNDECIDED, row

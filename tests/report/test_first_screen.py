@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.claims.table import POOLED
-from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.experiments.scores.table import SCORES
 from headroom.figures.numbers import Numbers, read_numbers
 from headroom.report.cautions import cautions

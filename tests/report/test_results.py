@@ -9,9 +9,8 @@ import lxml.html
 import pandas
 import pytest
 from headroom.claims.pooling import read_grounds
-from headroom.claims.table import POOLED
 from headroom.claims.sizes import size_slopes
-from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number
 from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell, read_finished

@@ -40,7 +40,7 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
     claim = group[0].claim
     yield from wrap(claim.sentence, WIDTH, initial_indent=f"{claim.id:5}", subsequent_indent=" " * 5)
     for one in group:
-        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):14}  "
+        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):27}  "
         whole = one.whole
         words = in_words(claim, whole.deciding, one.task, one.kind) if whole and whole.numbers else ""
         barrier = whole.barrier if whole else ""

@@ -224,15 +224,13 @@ def together(same: Sequence[Number]) -> Number:
     asked = _mean_condition(conditions) if conditions else None
     these = _mean_of_ends(own)
     drawn = [one.resampled for one in same if one.resampled is not None]
-    if first.ends == "bounds":
-        found = mean_of_bounds(own)
-    elif first.ends == "counted":
+    if first.ends == "counted":
         found, these = range_of(own), None
     elif len(drawn) == len(same) and len({len(one) for one in drawn}) == 1:
         found = over_runs([one.value for one in own], drawn)
         these = Estimate(found.value, *interval(numpy.mean(drawn, axis=0)))
     else:
-        found = mean_over_runs(own)
+        found = mean_of_bounds(own) if first.ends == "bounds" else mean_over_runs(own)
     return replace(first, found=within(found, first.limits), chosen=chosen, asked=asked, these=these, resampled=None)
 
 
