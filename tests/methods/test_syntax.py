@@ -8,12 +8,13 @@ import pytest
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
 from headroom.experiments.roles.stage import find_roles
-from headroom.methods.pointing import piece_pointing
+from headroom.methods.pointing import measure_pointing, piece_pointing
 from headroom.methods.syntax import (
     arc_sets,
     best_offset,
     hits_at,
     list_arcs,
+    mean_margin,
     move_arcs,
     relation_distances,
     relation_pointing,
@@ -86,11 +87,13 @@ def planted():
 def rows_of(found):
     keys = ("measure", "target", "trees", "half", "value", "baseline", "low", "high", "count")
     lead = {"study": "s", "run": "r", "epoch": 1, "model": "trained", "signature": ""}
-    return pandas.DataFrame([{**lead, **vars(one.head), **{key: getattr(one, key) for key in keys}} for one in found])
+    return pandas.DataFrame(
+        [{**lead, **vars(one.head), **{key: getattr(one, key) for key in keys}} for one in found if one.head]
+    )
 
 
 def by_key(found):
-    return {(one.head.head, one.target, one.trees, one.half): one for one in found}
+    return {(one.head.head, one.target, one.trees, one.half): one for one in found if one.head}
 
 
 def test_planted_heads_are_right_wherever_they_are_asked(planted):
@@ -169,6 +172,25 @@ def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
     assert roles[0].row["half"] == "score"
 
 
+def test_the_mean_margin_is_resampled_once_for_all_relations():
+    random = numpy.random.default_rng(1)
+    words = numpy.full(400, 2.0)
+    first, second = ((random.binomial(2, [0.5, 0.8], (400, 2)).astype(float), words, words * 0.4) for _ in range(2))
+    name = ("relation", "x", "gold", "score")
+    heads = [Head("E", 1, 1), Head("E", 1, 2)]
+    _, best = measure_pointing(heads, name, first[0], words, resamples=200, baseline=first[2])
+    (alone,), (twice,), (both,) = (
+        mean_margin("gold", own, resamples=200) for own in ([first], [first] * 2, [first, second])
+    )
+    assert (alone.value, alone.low, alone.high) == pytest.approx((best.value - 0.4, best.low, best.high))
+    assert (twice.low, twice.high) == pytest.approx((best.low, best.high)), "common errors stay"
+    assert both.high - both.low == pytest.approx((best.high - best.low) / 2**0.5, rel=0.15), "others average out"
+    choosing = first[0].copy()
+    choosing[::2, 0] = 2  # the half that chooses takes the head that is worse on the other
+    (wrong,) = mean_margin("gold", [(choosing, *first[1:])], resamples=200)
+    assert wrong.value == pytest.approx(first[0][1::2, 0].mean() / 2 - 0.4)
+
+
 def test_removed_heads_have_no_rows():
     found = relation_pointing(
         [batch_of([BANK[0], BANK[1]], {SITE: [subject_of]})],
@@ -177,7 +199,7 @@ def test_removed_heads_have_no_rows():
         relations=["nsubj"],
         resamples=5,
     )
-    assert {one.head for one in found} == {Head("E", 2, 3)}
+    assert {one.head for one in found if one.head} == {Head("E", 2, 3)}
 
 
 # The small old dog sees cats

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from headroom.claims.evidence import estimate_in
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, parse_profile
@@ -9,6 +10,7 @@ from headroom.data.trees import read_trees
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.attention_stats import stage as attention_stats
+from headroom.experiments.attention_stats.claims import mean_margin
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
 from headroom.study.selection import rows_where
 from stages.stage_arguments import looking_at
@@ -38,6 +40,13 @@ def test_all_measures_of_all_heads_of_both_models(table):
         assert len(rows_where(mine, measure="offset")) == 16 * 11
         assert len(rows_where(mine, measure="relation")) == 8 * 4 * 2 * 2
         assert len(rows_where(mine, measure="rare")) == 8 * 2
+        margins = rows_where(mine, measure="mean-margin")
+        assert set(margins["trees"]) == {"gold", "shuffled"}
+        assert mean_margin(mine, model) == estimate_in(rows_where(margins, trees="gold"))
+        without = mine[mine["measure"] != "mean-margin"]  # as written before
+        wider = mean_margin(without, model)
+        assert wider is not None
+        assert (wider.value, wider.low < margins["low"].iloc[0]) == (pytest.approx(margins["value"].iloc[0]), True)
     assert set(rows_where(table, measure="rare")["kind"]) == set(rows_where(table, measure="relation")["kind"]) == {"E"}
     assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
 
@@ -92,7 +101,8 @@ def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_p
     attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
     table = ATTENTION_STATS.read(tmp_path / "pruned.csv")
     assert set(table["model"]) == {"hard-concrete.E.0.01"}
-    heads = {Head(*head) for head in table[["kind", "layer", "head"]].itertuples(index=False, name=None)}
+    of_heads = table[table["measure"] != "mean-margin"]
+    heads = {Head(*head) for head in of_heads[["kind", "layer", "head"]].itertuples(index=False, name=None)}
     assert heads == {
         head for site in model.sites for head in site.head_names() if str(head) not in "E1:1 E1:2 E1:3 E1:4 E2:2 D1:1"
     }
@@ -139,8 +149,8 @@ def test_classifiers_too(own, tmp_path):
     given = [*where, "--device", "cpu", "--treebank", str(own / "trees.conllu"), "--relations", "nsubj"]
     attention_stats.main([*given, *QUICK, "--frequent-tokens", "3", "--output", str(tmp_path / "table.csv")])
     table = ATTENTION_STATS.read(tmp_path / "table.csv")
-    assert set(table["kind"]) == {"E"}
-    assert set(table["measure"]) == {"confidence", "offset", "relation", "rare"}
+    assert set(table["kind"]) == {"E", ""}
+    assert set(table["measure"]) == {"confidence", "offset", "relation", "rare", "mean-margin"}
     assert set(table["epoch"]) == {3}
     assert set(rows_where(table, measure="relation", trees="gold")["count"]) == {1}
     model = ClassificationModel.load(own / "epoch3", "cpu", "eager")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headroom.core.heads import HALVES, Head, Site
 from headroom.core.progress import follow_items
-from headroom.core.statistics import draw_resamples, interval, resampling_weights
+from headroom.core.statistics import Estimate, draw_resamples, interval, resampling_weights
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 
@@ -23,7 +23,7 @@ class Measured:
     `low` and `high` are the 95 % interval of `value` or, if there is a baseline, of `value` - `baseline`.
     """
 
-    head: Head
+    head: Head | None  # None if it is about heads together
     measure: str
     target: str
     trees: str
@@ -75,6 +75,19 @@ def shares_with_intervals(
     total = weights @ asked
     drawn = (weights @ found)[total > 0] / total[total > 0, None]  # (samples, K)
     return (found.sum(0) / asked.sum()).tolist(), [interval(own) for own in drawn.T]
+
+
+def mean_of_shares(found: ndarray, asked: ndarray, resamples: int) -> Estimate:
+    """Return the mean over K shares, of the cases found (N, K) in those by sentence (N, K), with its 95 % interval.
+
+    A resample of the sentences is one for all shares; of one in which a share has no case it is the mean of the others.
+    """
+    weights = _weights(len(asked), resamples)  # (samples, N)
+    total = weights @ asked  # (samples, K)
+    shares = numpy.divide(weights @ found, total, out=numpy.zeros_like(total), where=total > 0)
+    counts = (total > 0).sum(1)
+    drawn = shares.sum(1)[counts > 0] / counts[counts > 0]
+    return Estimate(float((found.sum(0) / asked.sum(0)).mean()), *interval(drawn))
 
 
 @lru_cache(maxsize=8)

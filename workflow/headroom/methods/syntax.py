@@ -19,6 +19,7 @@ from headroom.methods.pointing import (
     Heads,
     Measured,
     between_units,
+    mean_of_shares,
     measure_pointing,
     membership,
     shares_with_intervals,
@@ -108,7 +109,8 @@ def relation_pointing(
 ) -> list[Measured]:
     """Measure the accuracy of every encoder head for relations in both directions, on gold and on shuffled trees.
 
-    The batches contain the sentences of the treebank, each once, with the spans of their pieces.
+    The batches contain the sentences of the treebank, each once, with the spans of their pieces. The mean margins of
+    the best heads come last.
     """
     of_pieces = pieces_to_units(batches, treebank)
     arcs = arc_sets(treebank, of_pieces, relations)
@@ -119,6 +121,7 @@ def relation_pointing(
     names = [head for heads_here in seen.values() for head in heads_here]
     right = numpy.concatenate([*hits.values()], axis=-1) if hits else numpy.zeros((len(arcs), len(treebank), 0))
     found: list[Measured] = []
+    cases: dict[str, list[Cases]] = {}
     for place, ((target, trees), sets) in enumerate(arcs.items()):
         offset = best_offset(sets[HALVES["choose"]])
         if offset is None:
@@ -128,7 +131,29 @@ def relation_pointing(
         for half in ("choose", "score"):
             name = ("relation", target, trees, half)
             found += measure_pointing(names, name, right[place], query, resamples=resamples, baseline=baseline)
-    return found
+        cases.setdefault(trees, []).append((right[place], query, baseline))
+    return found + [one for trees, own in cases.items() for one in mean_margin(trees, own, resamples=resamples)]
+
+
+Cases = tuple[ndarray, ndarray, ndarray]
+"""Of a relation in one direction, by sentence: correct words by head (N, H), words (N,), those of the baseline (N,)."""
+
+
+def mean_margin(trees: str, cases: Sequence[Cases], *, resamples: int) -> list[Measured]:
+    """Return the mean margin over relations and directions of the heads chosen on the other half, with its interval.
+
+    Margins are of the half `score`, whose sentences are resampled once for all relations: what these have in common
+    stays, what they have not averages out. Empty without a head, or without a relation that both halves have.
+    """
+    choose, score = HALVES["choose"], HALVES["score"]
+    both = [one for one in cases if one[0].size and one[1][choose].any() and one[1][score].any()]
+    if not both:
+        return []
+    best = [int(right[choose].sum(0).argmax()) for right, _, _ in both]
+    gained = [(right[:, head] - baseline)[score] for head, (right, _, baseline) in zip(best, both)]
+    asked = numpy.stack([query[score] for _, query, _ in both], axis=1)  # (N, K)
+    value, low, high = mean_of_shares(numpy.stack(gained, axis=1), asked, resamples)
+    return [Measured(None, "mean-margin", "", trees, "score", value, None, low, high, int(asked.sum()))]
 
 
 @dataclass(frozen=True)

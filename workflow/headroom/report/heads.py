@@ -220,7 +220,8 @@ def _model(row: "pandas.Series[Any]") -> str:
 def known_heads(tables: StudyTables, run: str) -> list[Head]:
     """Return the heads of a run's model, as tables with every head have them."""
     frames = (rows_where(tables.frame(name), run=run) for name in ("gates", "ablation", "scores", "attention_stats"))
-    return sorted({head for rows in frames for head in parse_heads(rows.drop_duplicates(["kind", "layer", "head"]))})
+    named = (rows[["kind", "layer", "head"]].dropna().drop_duplicates() for rows in frames)  # some rows are of no head
+    return sorted({head for rows in named for head in parse_heads(rows)})
 
 
 BLOCKS = (summarise_alone, criteria, roles, find_removal_steps, models)

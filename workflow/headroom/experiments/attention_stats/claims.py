@@ -63,18 +63,17 @@ def _amount(
 @each_run("attention_stats")
 def syntactic(rows: pandas.DataFrame, *, margin: float) -> Reading | None:
     """Decide whether heads find syntactically related words more often than the most frequent position does."""
-    gold = rows_where(rows, trees="gold")
-    best, untrained = (best_heads(rows_where(gold, model=model)) for model in (TRAINED, UNTRAINED))
-    if best.empty:
+    found = mean_margin(rows, TRAINED)
+    if found is None:
         return None
-    found = mean_margin(best)
+    untrained, shuffled = mean_margin(rows, UNTRAINED), mean_margin(rows, TRAINED, SHUFFLED)
+    best = best_heads(rows_where(rows, model=TRAINED, trees="gold"))
     numbers = [_points("margin", found, above(0.0))]
-    if len(untrained):
-        numbers.append(_points("beyond_untrained", found.less(mean_margin(untrained)), above(0.0)))
+    if untrained:
+        numbers.append(_points("beyond_untrained", found.less(untrained), above(0.0)))
     numbers.append(Number("relations", syntactic_share(best, margin), "share", limits=(0.0, 1.0)))
-    shuffled = best_heads(rows_where(rows, model=TRAINED, trees=SHUFFLED))
-    if len(shuffled):
-        numbers.append(_points("shuffled", mean_margin(shuffled)))
+    if shuffled:
+        numbers.append(_points("shuffled", shuffled))
     return Reading(tuple(numbers))
 
 
@@ -83,13 +82,18 @@ def _points(name: str, share: Estimate, asked: Condition | None = None) -> Numbe
     return Number(name, share.times(100), signed=True, asked=asked)
 
 
-def mean_margin(best: pandas.DataFrame) -> Estimate:
-    """Return the mean margin over relations and directions.
+def mean_margin(rows: pandas.DataFrame, model: str, trees: str = "gold") -> Estimate | None:
+    """Return the mean margin of a model over relations and directions; None where none was measured.
 
-    The ends are the means of the margins' ends: relations are measured on the same sentences, and however their errors
-    depend on each other, the interval is not too narrow.
+    Its interval is that of one bootstrap for all relations. Tables that were written before have no such row: there
+    the ends are the means of the margins' ends, which is not too narrow however the errors depend on each other.
     """
-    return Estimate(*(float(best[name].mean()) for name in ("margin", "low", "high")))
+    rows = rows_where(last_epochs(rows), model=model, trees=trees)
+    joint = rows_where(rows, measure="mean-margin")
+    if len(joint):
+        return estimate_in(joint)
+    best = best_heads(rows)
+    return Estimate(*(float(best[name].mean()) for name in ("margin", "low", "high"))) if len(best) else None
 
 
 def syntactic_share(best: pandas.DataFrame, margin: float) -> Estimate:

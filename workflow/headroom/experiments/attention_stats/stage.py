@@ -83,7 +83,7 @@ class Pointing:
         found = []
         for one in self._measured(FRESH if name == "untrained" else None):
             columns = asdict(one)
-            place = columns.pop("head")
+            place = columns.pop("head") or {"kind": "", "layer": None, "head": None}
             found.append(leading | place | columns | {"signature": self._signature(one) + weights})
         return found
 
@@ -121,7 +121,7 @@ class Pointing:
         """Return the signature of a number, except for the model."""
         from headroom.methods.syntax import SHUFFLE_SEED
 
-        if one.measure == "relation":
+        if one.measure in ("relation", "mean-margin"):
             moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}
             words = {"from": "mean-of-pieces", "to": "sum-of-pieces"}
             return signature(sentences=len(self.treebank), **words, **moved, resamples=self.resamples)

@@ -14,9 +14,9 @@ MODEL = Column(
 TREES = Column(
     "trees",
     "text",
-    "of `relation` `gold`, or `shuffled`, the control: every arc is moved to another place of its sentence and keeps"
-    " its length, which preserves distances and destroys syntax; else empty. Relations are those of the treebank by"
-    " exact name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) does not count as `nsubj`, and is measured"
+    "of `relation` and `mean-margin` `gold`, or `shuffled`, the control: every arc is moved to another place of its"
+    " sentence and keeps its length, which preserves distances and destroys syntax; else empty. Relations are those of"
+    " the treebank by exact name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) does not count as `nsubj`, and is measured"
     " separately if `attention_stats.relations` lists it",
 )
 
@@ -26,7 +26,7 @@ TARGET = Column(
     "of `offset` `-5` ... `+5`, `0` is the token itself; of `relation` `nsubj:to-dependent` (from the governor to its"
     " subjects) or `nsubj:to-governor` (from the subject to its governor), each word counts once and any of several"
     " targets is correct; of `rare` `rarest` or `two-rarest`, equally rare pieces are all correct; of "
-    "`confidence` empty",
+    "`confidence` and `mean-margin` empty",
 )
 
 BASELINE = Column(
@@ -39,7 +39,8 @@ BASELINE = Column(
 BEYOND = (
     INTERVAL[0].means(
         "lower end of a 95 % interval, percentiles of the bootstrap over sentences: of `value`, or with a"
-        " baseline of `value` - `baseline`, paired; of `offset` empty"
+        " baseline of `value` - `baseline`, paired; of `mean-margin` a resample is one for all relations; of `offset`"
+        " empty"
     ),
     INTERVAL[1].means("upper end of the same interval"),
 )
@@ -58,7 +59,9 @@ ATTENTION_STATS = Table(
             " one relative position (kinds `E` and `D`). `relation`: share of the source words from which it points to"
             " a correct one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the"
             " sentence, over sentences of three or more pieces whose least frequent one is not among the"
-            " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`)",
+            " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`). `mean-margin`, one row"
+            " per model and kind of trees, without a head: the mean over relations and directions of `relation`"
+            " accuracy less its baseline on `score`, of the heads with the highest accuracy on `choose`",
         ),
         TARGET,
         TREES,
