@@ -34,14 +34,7 @@ def control(gain: float = 0.0, *, heads: int = 48, **more: Any) -> dict[str, Any
     return pruned(heads, gain, heads=heads, width=0.0, method="continued", **more)
 
 
-BEFORE, TRAINED_ON = "the model before", "the same further training"
 QUIET = {"width": 0.0}
-
-
-def in_parts(claim: str, verdicts: tuple[str, ...], path: Path, *rows: dict[str, Any]) -> None:
-    """Check the verdicts of both parts: against the model before, and against the same further training."""
-    for part, verdict in zip((BEFORE, TRAINED_ON), verdicts):
-        expect(claim, verdict, path / part, part=part, pruned_models=rows)
 
 
 def test_v7_reads_the_sweep_at_a_quarter_of_the_encoder(tmp_path: Path) -> None:
@@ -76,15 +69,23 @@ def test_v7_names_what_the_best_on_check_of_the_small_models_keeps(tmp_path: Pat
     assert best.chosen == {"heads": "8"}
 
 
-def test_v7_compares_with_the_same_further_training_too(tmp_path: Path) -> None:
-    in_parts("V7", (HOLDS, HOLDS), tmp_path / "1", pruned(12, 0.0, **QUIET), control(1.0))
-    in_parts("V7", (HOLDS, FAILS), tmp_path / "2", pruned(12, -1.5, **QUIET), control(1.0))
-    in_parts("V7", (FAILS, HOLDS), tmp_path / "3", pruned(12, -4.0, **QUIET), control(-4.0))
+@pytest.mark.parametrize(
+    ("delta", "gain", "verdict"),
+    [(0.0, 1.0, HOLDS), (-1.5, 1.0, FAILS), (-4.0, -4.0, HOLDS), (3.0, 7.0, NOT_COMPARABLE)],
+)
+def test_v7_compares_with_the_same_further_training(delta: float, gain: float, verdict: str, tmp_path: Path) -> None:
+    rows = [pruned(12, delta, **QUIET), control(gain)]
+    found = decide(all_claims()["V7"], study(tmp_path / "1", pruned_models=rows))[0]
+    assert {one.name: round(one.found.value, 3) for one in found.numbers} == {
+        "score_kept": round(1 + (delta - gain) / 100, 3), "continued": gain / 100, "of_before": 1 + delta / 100
+    }  # fmt: skip
+    expect("V7", verdict, tmp_path / "2", pruned_models=rows)
 
 
-def test_v7_and_v11_need_a_converged_model(tmp_path: Path) -> None:
-    in_parts("V7", (NOT_COMPARABLE, NOT_COMPARABLE), tmp_path / "1", pruned(12, 3.0), control(7.0))
-    expect("V7", NOT_COMPARABLE, tmp_path / "2", pruned_models=[pruned(12, 3.0)])
+def test_gates_are_not_comparable_without_the_same_further_training(tmp_path: Path) -> None:
+    expect("V7", NOT_COMPARABLE, tmp_path / "1", pruned_models=[pruned(12, 3.0)])
+    other = pruned(72, 0.0, heads=144, scope="all")
+    expect("V10", NOT_COMPARABLE, tmp_path / "2", pruned_models=[pruned(12, 0.0), control(), other])
     model, _, *others = scratch(RUN, 1.0, 1.1)
     expect("V11", NOT_COMPARABLE, tmp_path / "3", pruned_models=[model, *others, control(7.0)])
 
@@ -357,21 +358,27 @@ def test_v13_compares_lower_with_upper_layers(tmp_path: Path, kept: tuple[str, .
     expect("V13", cross, tmp_path / "cross", part=CROSS_PART, gates=rows)
 
 
+def two_phases(soft: float = 0.0, **more: Any) -> list[dict[str, Any]]:
+    """The same model after the phase that learns gates, under gates as learned and made 0 or 1."""
+    return [pruned(12, delta, gates=form) | more for form, delta in (("soft", soft), ("hardened", 0.0))]
+
+
 @pytest.mark.parametrize(
     ("undecided", "soft", "verdict"),
     [(0, 0.3, HOLDS), (2, 0.3, HOLDS), (6, 0.3, FAILS), (0, 0.7, FAILS), (6, 0.7, FAILS)],
 )
 def test_v14_asks_for_two_signs(tmp_path: Path, undecided: int, soft: float, verdict: str) -> None:
-    rows = [pruned(12, 0.0, undecided=undecided), pruned(12, soft, undecided=undecided, gates="soft")]
+    rows = [pruned(12, 0.0, undecided=undecided), *two_phases(soft)]
     expect("V14", verdict, tmp_path, pruned_models=rows)
 
 
 def test_v14_of_runs_that_differ_is_undecided(tmp_path: Path) -> None:
     rows = [pruned(12, 0.0, undecided=number) | {"run": run} for number, run in ((0, RUN), (10, OTHER_RUN))]
-    expect("V14", UNDECIDED, tmp_path, pruned_models=rows)
+    both = [row for run in (RUN, OTHER_RUN) for row in two_phases(run=run)]
+    expect("V14", UNDECIDED, tmp_path, pruned_models=[*rows, *both])
 
 
-def test_v14_does_without_soft_gates(tmp_path: Path) -> None:
-    expect("V14", HOLDS, tmp_path / "1", pruned_models=[pruned(12, 0.0)])
-    expect("V14", FAILS, tmp_path / "2", pruned_models=[pruned(12, 0.0, undecided=10)])
+def test_v14_needs_gates_of_two_phases(tmp_path: Path) -> None:
+    soft, _ = two_phases(0.3)
+    expect("V14", NOT_COMPARABLE, tmp_path / "1", pruned_models=[pruned(12, 0.0), soft])
     expect("V14", NOT_RUN, tmp_path / "3", pruned_models=[pruned(12, 0.0, method="exact", undecided="")])

@@ -22,9 +22,6 @@ from headroom.study.arms import ArmDescription
 
 SVGD = "translation.svgd.seed1"
 
-ROLES = [role("E2:4", "-1")]
-"""Some function, which no head of the untrained model has."""
-
 
 @pytest.mark.parametrize(
     ("shares", "more", "verdict"),
@@ -99,11 +96,11 @@ def relations(*margins: float, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_v4_judges_the_head_that_the_other_half_chose(tmp_path: Path) -> None:
-    found = expect("V4", HOLDS, tmp_path / "1", attention_stats=relations(0.3, 0.2, -0.05), roles=ROLES)
+    found = expect("V4", HOLDS, tmp_path / "1", attention_stats=relations(0.3, 0.2, -0.05))
     assert numbers_in(found.ours).startswith("+15.0 13.0 17.0")
-    expect("V4", FAILS, tmp_path / "2", attention_stats=relations(-0.3, 0.05, 0.1), roles=ROLES)
-    expect("V4", UNDECIDED, tmp_path / "3", attention_stats=relations(-0.1, 0.05, 0.08), roles=ROLES)
-    expect("V4", NOT_RUN, tmp_path / "4", attention_stats=offset("E1:1", 0.9, 0.9), roles=ROLES)
+    expect("V4", FAILS, tmp_path / "2", attention_stats=relations(-0.3, 0.05, 0.1))
+    expect("V4", UNDECIDED, tmp_path / "3", attention_stats=relations(-0.1, 0.05, 0.08))
+    expect("V4", NOT_RUN, tmp_path / "4", attention_stats=offset("E1:1", 0.9, 0.9))
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [(0.0, HOLDS), (0.3, FAILS), (0.18, UNDECIDED)])
@@ -111,18 +108,22 @@ def test_v4_asks_for_more_than_the_untrained_model_has(tmp_path: Path, margin: f
     control = relations(margin, margin, margin, model="untrained")
     shuffled = relations(0.5, 0.5, 0.5, trees="shuffled")  # is reported
     rows = [*relations(0.2, 0.2, 0.2), *control, *shuffled]
-    expect("V4", verdict, tmp_path, attention_stats=rows, roles=ROLES)
+    expect("V4", verdict, tmp_path, attention_stats=rows)
 
 
-def test_v4_needs_a_function_and_readable_trees(tmp_path: Path) -> None:
+def test_v4_takes_the_interval_of_one_bootstrap_for_all_relations(tmp_path: Path) -> None:
+    joint = {"measure": "mean-margin", "trees": "gold", "half": "score", "value": 0.05, "low": 0.01, "high": 0.09}
+    rows = [*relations(-0.1, 0.05, 0.2), joint | {"model": "trained"}]
+    found = expect("V4", HOLDS, tmp_path / "1", attention_stats=rows)
+    assert numbers_in(found.ours).startswith("+5.00 1.00 9.00")
+    expect("V4", UNDECIDED, tmp_path / "2", attention_stats=[*rows, joint | {"model": "untrained", "value": 0.02}])
+
+
+def test_v4_needs_readable_trees(tmp_path: Path) -> None:
     rows = relations(0.3, 0.2, 0.1)
-    tables = study(
-        tmp_path / "1", attention_stats=rows, roles=[role("E1:1", "-1"), role("E1:1", "-1", model="untrained")]
-    )
-    assert verdict_of("V4", tables).verdict == NOT_COMPARABLE
     for news, verdict in ((20.0, HOLDS), (5.0, NOT_COMPARABLE)):
         scores = [{"set": "test", "value": 30.0}, {"set": "newstest2015", "value": news}]
-        given = {"attention_stats": rows, "roles": ROLES, "evaluation": scores}
+        given = {"attention_stats": rows, "evaluation": scores}
         assert verdict_of("V4", study(tmp_path / str(news), own_trees=False, **given)).verdict == verdict
 
 
@@ -140,16 +141,15 @@ def test_v4_needs_a_function_and_readable_trees(tmp_path: Path) -> None:
 def test_v5_asks_for_more_than_chance(tmp_path: Path, share: float, untrained: float | None, verdict: str) -> None:
     rows = [rare("E1:1", share), rare("E1:2", 0.2), rare("E2:1", 0.9)]
     rows += [] if untrained is None else [rare("E1:2", untrained) | {"model": "untrained"}]
-    expect("V5", verdict, tmp_path, attention_stats=rows, roles=ROLES)
+    expect("V5", verdict, tmp_path, attention_stats=rows)
 
 
 def test_v5_reports_the_relevance(tmp_path: Path) -> None:
     rows = [rare("E1:1", 0.7), rare("E1:2", 0.2)]
     for rank, shares in ((1, (0.6, 0.4)), (2, (0.4, 0.6))):
-        given = {"attention_stats": rows, "roles": ROLES, "relevance": relevance(shares)}
+        given = {"attention_stats": rows, "relevance": relevance(shares)}
         found = expect("V5", HOLDS, tmp_path / str(rank), **given)
         assert numbers_in(found.ours).endswith(f"1 {rank}")
-    expect("V5", NOT_COMPARABLE, tmp_path / "none", attention_stats=rows)
 
 
 def held_by(run: str, *targets: str) -> list[dict[str, Any]]:

@@ -24,6 +24,9 @@ EXACT = ("exact", "exact-straight-through")
 CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
 REWOUND, RANDOM_SCRATCH = "rewound", "random-scratch"
 
+HARDENED = "hardened"
+"""What `gates` says of a model whose gates were made 0 or 1 before its weights were trained on."""
+
 FALLING = "falling"
 """What `start` says of a model whose loss was still falling when its gates were added."""
 
@@ -84,37 +87,41 @@ def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, in
 
 
 @each_run("pruned_models", shares=True)
-def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
+def encoder_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> Reading | None:
     """Decide whether learned gates can prune the encoder to a share of its heads without noticeable loss."""
     return _read_pruned(rows, encoder_scope(hard(rows)), kept, margin)
 
 
 @each_run("pruned_models", shares=True)
-def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> list[Reading]:
+def all_kinds_pruned(rows: pandas.DataFrame, *, kept: float, margin: float) -> Reading | None:
     """Decide the same as `encoder_pruned` of heads of all kinds."""
     return _read_pruned(rows, "all", kept, margin)
 
 
-BEFORE, TRAINED_ON = "the model before", "the same further training"
-"""What pruned models are compared with: as in the paper, and as a control."""
+NO_CONTROL = "the same further training without gates: it was not run"
+"""The precondition of a comparison with it."""
 
 
-def _read_pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> list[Reading]:
-    """Read a sweep at a share of the heads, compared with the model before, and after the same further training."""
-    swept = models(hard(rows), HARD_CONCRETE, scope)
+def _read_pruned(rows: pandas.DataFrame, scope: str, kept: float, margin: float) -> Reading | None:
+    """Read a sweep at a share of the heads, compared with the same further training; the model before is reported."""
+    swept, control = models(hard(rows), HARD_CONCRETE, scope), find_continued(hard(rows), scope)
     if swept.empty:
-        return []
-    found = [_read_at(kept, swept, 1.0, margin, BEFORE)]
-    best = _best_on_check(rows, swept, kept)
-    if best is not None:
-        chosen = {"heads": f"{best['kept']:.0f}"}
-        found[0] = replace(found[0], numbers=(*found[0].numbers, number("best", compute_kept(best), chosen=chosen)))
-    control = find_continued(hard(rows), scope)
-    if control is not None:
-        trained_on = compute_kept(control)
-        one = _read_at(kept, swept, trained_on, margin, TRAINED_ON)
-        found.append(replace(one, numbers=(*one.numbers, number("continued", trained_on - 1, signed=True))))
-    return found
+        return None
+    smallest = float((swept["kept"] / swept["heads"]).min())
+    if smallest > kept:
+        numbers = [Number("smallest", exactly(smallest), "share")]
+    else:
+        numbers = [_read_at(kept, swept, 1.0, "of_before")]
+        best = _best_on_check(rows, swept, kept)
+        if best is not None:
+            numbers.append(number("best", compute_kept(best), chosen={"heads": f"{best['kept']:.0f}"}))
+    if control is None:
+        return Reading(tuple(numbers), barrier=NO_CONTROL)
+    trained_on = compute_kept(control)
+    if smallest <= kept:
+        score = _read_at(kept, swept, trained_on, "score_kept")
+        numbers[:0] = [replace(score, asked=above(1 - margin)), number("continued", trained_on - 1, signed=True)]
+    return Reading(tuple(numbers))
 
 
 def _best_on_check(rows: pandas.DataFrame, swept: pandas.DataFrame, share: float) -> "pandas.Series[Any] | None":
@@ -126,21 +133,18 @@ def _best_on_check(rows: pandas.DataFrame, swept: pandas.DataFrame, share: float
     return None if known.empty else known.sort_values("checked", kind="stable").iloc[-1]
 
 
-def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float", margin: float, part: str) -> Reading:
-    """Read the score of a sweep less that of a reference at a share of the heads, between its two nearest models.
+def _read_at(share: float, swept: pandas.DataFrame, reference: "ndarray | float", name: str) -> Number:
+    """Return the score of a sweep less that of a reference at a share of the heads, between its two nearest models.
 
     The model with all heads is the reference itself.
     """
     scores: dict[float, list[ndarray]] = {}
     for _, row in swept.iterrows():
         scores.setdefault(float(row["kept"] / row["heads"]), []).append(1 + compute_kept(row) - reference)
-    if min(scores) > share:
-        return Reading((Number("smallest", exactly(min(scores)), "share"),), part=part)
     points = {1.0: numpy.ones_like(compute_kept(swept.iloc[0]))}
     points |= {at: numpy.mean(own, axis=0) for at, own in scores.items()}
     score, smaller, larger = read_between(points, share)
-    near = {name: f"{100 * at:.0f} %" for name, at in (("smaller", smaller), ("larger", larger))}
-    return Reading((number("score_kept", score, asked=above(1 - margin), chosen=near),), part=part)
+    return number(name, score, chosen={"smaller": f"{100 * smaller:.0f} %", "larger": f"{100 * larger:.0f} %"})
 
 
 def read_between(curve: Mapping[float, ndarray], share: float) -> tuple[ndarray, float, float]:
@@ -219,9 +223,15 @@ def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
     setting = ["run", "scope", "setting"]
     rows = rows_where(select_judged(rows), method=HARD_CONCRETE)
     soft = rows_where(rows, gates="soft")[[*setting, "value"]]
-    form = "hardened" if "hardened" in set(rows["gates"]) else "hard"
+    form = HARDENED if HARDENED in set(rows["gates"]) else "hard"
     both = rows_where(rows, gates=form).merge(soft, on=setting, suffixes=("", "_soft"))
     return both.assign(apart=both["value"] - both["value_soft"])
+
+
+def two_phases(tables: StudyTables, run: str) -> str:
+    """Look whether gates were learned in one phase, and weights alone trained on in another."""
+    learned = rows_where(tables.pruned_models, run=run, method=HARD_CONCRETE)
+    return "" if HARDENED in set(learned["gates"]) else "they were learned to the end"
 
 
 def converged(tables: StudyTables, run: str, *, gain: float) -> str:
