@@ -343,6 +343,15 @@ def test_v12_and_v13_take_the_interval_over_runs(tmp_path: Path) -> None:
     assert "+100" in other.ours
 
 
+def test_two_runs_that_are_alike_by_luck_decide_no_more_than_their_heads(tmp_path: Path) -> None:
+    heads = swept([*ENCODER[:4], *DECODER[:4], *DECODER[8:14]])  # 6 of 8 decoder heads, 4 of 8 of the others
+    one, two = ([row | {"run": run} for run in runs for row in heads] for runs in ((RUN,), (RUN, OTHER_RUN)))
+    alone = decide(all_claims()["V12"], study(tmp_path / "1", gates=one))[0].numbers[0].found
+    both = decide(all_claims()["V12"], study(tmp_path / "2", gates=two))[0].numbers[0].found
+    assert both.value == alone.value == 0.25
+    assert both.high - both.low == pytest.approx((alone.high - alone.low) / 2**0.5)
+
+
 @pytest.mark.parametrize(
     ("kept", "decoder", "cross"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from claims.claim_tables import RUN, effects, study, verdict_of
+from claims.claim_tables import effects, study, verdict_of
 from headroom.claims.table import CLAIMS
 from headroom.claims.verdict import (
     FAILS,
@@ -23,7 +23,6 @@ from headroom.claims.verdict import (
     pool,
 )
 from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
-from headroom.experiments.training.claims import loss_settled
 from headroom.report.reference import list_shipped
 
 ROOT = Path(__file__).parents[2]
@@ -126,16 +125,6 @@ def test_a_model_with_few_heads_is_not_comparable(tmp_path: Path) -> None:
     found = verdict_of("M2", study(tmp_path, ablation=[*effects([1.0], set="choose"), *effects([1.0])]))
     assert found.verdict == NOT_COMPARABLE
     assert "it has 1" in found.ours
-
-
-def test_a_loss_has_settled_where_it_falls_by_less_than_the_share(tmp_path: Path) -> None:
-    def found(*losses: float) -> str:
-        rows = [{"epoch": epoch, "measure": "valid_loss", "value": loss} for epoch, loss in enumerate(losses)]
-        return loss_settled(study(tmp_path / str(losses), training=rows), RUN, most=0.01)
-
-    assert found(3.0, 2.0, 1.985) == ""
-    assert found(3.0, 2.0, 1.95) == "it falls by 2.5 %"
-    assert found(2.0)
 
 
 def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:

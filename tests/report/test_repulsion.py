@@ -56,6 +56,7 @@ def test_norms_gradients_and_ways_are_compared(tmp_path: Path) -> None:
             ("baseline", "head_gradient_norm", 2.0),
             ("svgd", "head_gradient_norm", 0.01),
             ("svgd", "plain_head_gradient_norm", 4.0),
+            ("svgd", "repulsion_ratio", 0.02),
         )
         for epoch in (1, 3)
     ]
@@ -68,6 +69,9 @@ def test_norms_gradients_and_ways_are_compared(tmp_path: Path) -> None:
     )
     assert weights.figure is not None
     assert weights.figure.name == "particles"
+    drawn = weights.figure.frame
+    assert drawn is not None
+    assert list(drawn.loc[drawn["measure"] == "repulsion_ratio", "value"]) == [0.02, 0.06], "by epoch, of svgd"
     rows = rows_of(weights.tables[0])
     assert rows["norm of query weights", "svgd"] == ["4.50", "baseline", "+1.50"]
     assert rows["norm of value weights", "baseline"][0] == "1.50"

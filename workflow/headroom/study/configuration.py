@@ -64,6 +64,7 @@ def _describe_task(section: Mapping[str, Any]) -> TaskDescription:
         corpus=_describe_corpus(corpus),
         source=str(corpus.get("dataset") or corpus.get("source") or "").partition("-")[0],  # multi30k, multi30k-french
         train_share=share if isinstance(share, float) else 1.0,
+        annealed_share=float(mapping(section.get("training")).get("annealed_share") or 0.0),
         **known,
     )
 

@@ -46,6 +46,7 @@ class TaskDescription:
     corpus: str = ""  # where its text is from: tasks with the same one are of one corpus; "" if that is not known
     source: str = ""  # who made its text, e.g. `tatoeba` of two corpora in two languages; "" if that is not known
     train_share: float = 1.0  # the share of its training examples that is used
+    annealed_share: float = 0.0  # the share of its updates, the last ones, in which the learning rate falls to zero
 
 
 UNKNOWN = TaskDescription()

@@ -5,8 +5,8 @@ is one head, i.e. its rows of the projection's weight, flattened. Functions of t
 (systems, heads, parameters).
 
 Sources: Liu & Wang 2016; An et al. 2020, section 3 and their released code, which takes the median over all
-entries of the distance matrix, including the zeros of its diagonal (`with-diagonal`). Unlike in that code a particle
-is a contiguous block of rows, i.e. a head.
+entries of the distance matrix, including the zeros of its diagonal (`with-diagonal`). As in their code for fairseq a
+particle is a contiguous block of rows, i.e. a head; in that for ELECTRA and GraphWriter it is not.
 """
 
 import math

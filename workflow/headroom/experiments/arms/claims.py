@@ -7,21 +7,24 @@ import math
 from dataclasses import replace
 
 from headroom.claims.verdict import Number, Reading, above
-from headroom.core.statistics import Estimate, estimate_mean
+from headroom.core.statistics import Estimate
 from headroom.experiments.arms.paired import (
     Pair,
     common_runs,
     compute_difference,
     detectable,
     differences,
+    find_untried,
     of_main_pair,
+    over_seeds,
     prominence,
     repulsive_pairs,
     scores_by_seed,
     scores_on_check,
+    select_late,
 )
 from headroom.study.arms import SPOS, SVGD, ArmDescription
-from headroom.study.selection import arm_rows, last_epochs, main_metric, main_set, rows_where, select_judged
+from headroom.study.selection import arm_rows, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables, seed_of
 
 LIKENESS = "z_cka"
@@ -42,15 +45,20 @@ CONTROLS = (SMOOTHING, "scaled", "noise", GROWTH)
 
 @of_main_pair
 def improves(tables: StudyTables, pair: Pair) -> Reading | None:
-    """Decide whether repulsion improves the model."""
+    """Decide whether repulsion improves the model.
+
+    A loss refutes only if larger and smaller alphas were trained: another one may improve it.
+    """
     gain = measure_gain(tables, pair)
     if gain is None:
         return None
+    needs = find_untried(tables, pair.arm) if gain.found.high < 0 else ""
+    asked = above(0.0, refuted=-math.inf) if needs else above(0.0)
     others = [
         measure_gain(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere
     ]
     beside = (*detectable(tables, pair, gain), *(other for other in others if other))
-    return Reading((replace(gain, asked=above(0.0)), *beside))
+    return Reading((replace(gain, asked=asked), *beside), needs=needs)
 
 
 def measure_gain(tables: StudyTables, pair: Pair) -> Number | None:
@@ -161,9 +169,9 @@ def likeness_less(tables: StudyTables, arm: ArmDescription, other: ArmDescriptio
 def compare_likeness(tables: StudyTables, measure: str, arm: ArmDescription, other: ArmDescription) -> Estimate | None:
     """Return the difference of two arms in a measure of likeness, paired by seed; None without a common seed.
 
-    It is the mean over sites, at the last epoch.
+    It is the mean over sites and the last epochs, `LATE`.
     """
-    every = last_epochs(rows_where(tables.diversity, measure=measure))
+    every = select_late(rows_where(tables.diversity, measure=measure))
     means = [arm_rows(every, one.name).groupby("run")["value"].mean().rename(index=seed_of) for one in (arm, other)]
     paired = (means[0] - means[1]).dropna()
-    return estimate_mean(paired.to_numpy()) if len(paired) else None
+    return over_seeds(paired.to_numpy()) if len(paired) else None

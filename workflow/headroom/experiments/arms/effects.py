@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas
 
 from headroom.claims.verdict import Number, Reading, Unit, below
-from headroom.core.statistics import Estimate, estimate_mean, find_median
+from headroom.core.statistics import Estimate, find_median
 from headroom.experiments.arms.claims import GROWTH, LIKENESS, compare_likeness, likeness_less, list_controls
 from headroom.experiments.arms.numbers import of_curves, ratios, unevenness
 from headroom.experiments.arms.paired import (
@@ -20,11 +20,14 @@ from headroom.experiments.arms.paired import (
     main_pair,
     of_main_pair,
     opponents,
+    over_seeds,
     repulsive_pairs,
+    select_late,
+    trained_alphas,
 )
 from headroom.experiments.arms.quantities import curve_area, removable_share
 from headroom.study.arms import ArmDescription
-from headroom.study.selection import arm_rows, last_epochs, rows_where
+from headroom.study.selection import arm_rows, rows_where
 from headroom.study.tables import StudyTables
 
 
@@ -39,9 +42,10 @@ def more_diverse(tables: StudyTables, pair: Pair, *, margin: float) -> Reading |
 
 
 def _beside(tables: StudyTables, pair: Pair) -> Iterator[Number]:
-    """Yield what does not decide: other numbers of heads, the arm growth, other measures, the change by training."""
+    """Yield what does not decide: other alphas and numbers of heads, growth, other measures, the change by training."""
+    alphas = [(arm, pair.reference) for arm in trained_alphas(tables, pair.arm) if arm != pair.arm]
     grown = [(pair.arm, arm) for arm in list_controls(tables, pair) if arm.method == GROWTH]
-    for arm, other in (*_other_heads(tables, pair), *grown):
+    for arm, other in (*alphas, *_other_heads(tables, pair), *grown):
         found = likeness_less(tables, arm, other)
         if found:
             yield found
@@ -65,8 +69,8 @@ def _other_heads(tables: StudyTables, pair: Pair) -> list[tuple[ArmDescription, 
 
 
 def compare_likeness_of(tables: StudyTables, arm: str) -> float:
-    """Return how alike the heads of an arm are at the last epoch, the mean over seeds of means over sites."""
-    rows = last_epochs(rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS))
+    """Return how alike the heads of an arm are in the last epochs, the mean over seeds, these and sites."""
+    rows = select_late(rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS))
     return float(rows.groupby("run")["value"].mean().mean())
 
 
@@ -74,7 +78,7 @@ def change_over_epochs(tables: StudyTables, arm: str) -> Estimate | None:
     """Return how the likeness of heads, averaged over sites, changes from an arm's first epoch to its last."""
     rows = rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS)
     changes = [_change(run) for _, run in rows.groupby("run")]
-    return estimate_mean(changes) if changes else None
+    return over_seeds(changes) if changes else None
 
 
 def _change(run: pandas.DataFrame) -> float:
@@ -109,7 +113,7 @@ def prunability(tables: StudyTables, pair: Pair) -> dict[str, Estimate]:
     for name, values in (curves | {"gini": unevenness(tables)}).items():
         if {pair.arm.name, pair.reference.name} <= set(values):
             paired = (values[pair.arm.name] - values[pair.reference.name]).dropna()
-            found |= {name: estimate_mean(paired.to_numpy())} if len(paired) else {}
+            found |= {name: over_seeds(paired.to_numpy())} if len(paired) else {}
     return found
 
 

@@ -8,7 +8,7 @@ from headroom.claims.words import metric_points
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms.claims import LIKENESS as JUDGED
 from headroom.experiments.arms.numbers import BySeed
-from headroom.experiments.arms.paired import scores_by_seed
+from headroom.experiments.arms.paired import scores_by_seed, select_late
 from headroom.experiments.arms.quantities import curve_area, removable_share
 from headroom.study.selection import (
     last_arm_curves,
@@ -82,7 +82,7 @@ def select_arm_curves(view: StudyTables) -> pandas.DataFrame:
 
 def compare_effects(view: StudyTables) -> pandas.DataFrame:
     """Return scores, likeness of heads and what can be pruned, by arm."""
-    outputs = last_epochs(rows_where(view.diversity, measure=JUDGED))
+    outputs = select_late(rows_where(view.diversity, measure=JUDGED))
     values = {
         SCORE: scores_by_seed(view),
         ALIKE: arm_numbers.by_seed(outputs),
@@ -94,8 +94,8 @@ def compare_effects(view: StudyTables) -> pandas.DataFrame:
 
 
 def compare_likeness(view: StudyTables) -> pandas.DataFrame:
-    """Return how alike heads are in the last epoch, by arm."""
-    return compare_quantities(view, _measures(last_epochs(view.diversity), LIKENESS))
+    """Return how alike heads are in the last epochs, by arm."""
+    return compare_quantities(view, _measures(select_late(view.diversity), LIKENESS))
 
 
 def compare_updates(view: StudyTables) -> pandas.DataFrame:
@@ -110,6 +110,12 @@ def compare_updates(view: StudyTables) -> pandas.DataFrame:
 
 def _measures(rows: pandas.DataFrame, names: Mapping[str, str]) -> dict[str, BySeed]:
     return {name: arm_numbers.by_seed(rows_where(rows, measure=measure)) for measure, name in names.items()}
+
+
+def follow_repulsion(view: StudyTables) -> pandas.DataFrame:
+    """Return the norms of the weights of heads, and how large repulsion is beside the gradient, in every epoch."""
+    found = [(view.particles, "norm"), (view.training, "repulsion_ratio")]
+    return pandas.concat([average_over_epochs(rows, [measure]) for rows, measure in found], ignore_index=True)
 
 
 def average_over_epochs(rows: pandas.DataFrame, measures: Iterable[str]) -> pandas.DataFrame:

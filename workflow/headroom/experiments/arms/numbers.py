@@ -8,7 +8,7 @@ from typing import Any
 import pandas
 
 from headroom.core.statistics import Estimate, estimate_mean, find_median
-from headroom.experiments.arms.paired import opponents
+from headroom.experiments.arms.paired import opponents, over_seeds
 from headroom.experiments.arms.quantities import gini
 from headroom.study.selection import last_arm_curves, last_epochs, main_criterion, parse_heads, rows_where
 from headroom.study.tables import StudyTables, arm_of, seed_of
@@ -27,7 +27,8 @@ def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
     """Return a row per arm: its mean, and by how much it exceeds that of its opponent, paired by seed.
 
     Columns are arm, seeds, value, low, high, other, delta, delta_low, delta_high; the last four are empty or NaN for
-    arms that nothing can be compared with. Intervals are 95 % t-intervals over seeds, NaN for a single one.
+    arms that nothing can be compared with. Intervals are 95 % t-intervals over seeds, NaN for a single one, and of
+    differences for fewer than three (`over_seeds`).
     """
     against = opponents(tables)
     records = []
@@ -35,7 +36,7 @@ def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
         own, other = values[arm].dropna(), against.get(arm, "")
         paired = (own - values[other]).dropna() if other in values else own.iloc[:0]
         mean = estimate_mean(own.to_numpy(dtype=float)) if len(own) else Estimate(math.nan)
-        less = estimate_mean(paired.to_numpy(dtype=float)) if len(paired) else Estimate(math.nan)
+        less = over_seeds(paired.to_numpy(dtype=float)) if len(paired) else Estimate(math.nan)
         seeds = " ".join(str(seed) for seed in sorted(own.index))
         changed = {"other": other if len(paired) else "", "delta": less.value, "delta_low": less.low}
         records.append({"arm": arm, "seeds": seeds, **mean._asdict(), **changed, "delta_high": less.high})

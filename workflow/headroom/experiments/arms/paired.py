@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pandas
+from numpy import ndarray
 
 from headroom.claims.evidence import as_rule
 from headroom.claims.verdict import Number, Reading, Rule
@@ -117,7 +118,26 @@ def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
 def compute_difference(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
     """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
     found = differences(tables, arm, other)
-    return estimate_mean(found, comparisons) if found else None
+    return over_seeds(found, comparisons) if found else None
+
+
+LEAST_SEEDS = 3
+"""With fewer an interval over seeds is narrow or wide by luck: two differences may be alike by chance."""
+
+
+def over_seeds(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
+    """Return the mean over seeds with its t-interval, which fewer than `LEAST_SEEDS` do not have."""
+    found = estimate_mean(values, comparisons)
+    return found if len(values) >= LEAST_SEEDS else Estimate(found.value)
+
+
+LATE = 3
+"""The likeness of heads is that of so many last epochs: from one to the next it moves as much as arms differ."""
+
+
+def select_late(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of the last epochs, `LATE`, of every run."""
+    return rows[rows["epoch"] > rows.groupby("run")["epoch"].transform("max") - LATE]
 
 
 class ChosenAlpha(NamedTuple):
@@ -149,6 +169,22 @@ def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
         for arms, arm, reference in zip(several, best, baselines)
         if reference is not None
     ]
+
+
+def trained_alphas(tables: StudyTables, arm: ArmDescription) -> tuple[ArmDescription, ...]:
+    """Return the arms that differ from one in nothing but alpha, and it; it alone if there is no other."""
+    return next((one.arms for one in chosen_alphas(tables) if arm in one.arms), (arm,))
+
+
+def find_untried(tables: StudyTables, arm: ArmDescription) -> str:
+    """Return the alphas beyond an edge of the trained ones where an arm is at it; "" between others.
+
+    Smaller ones come first: without repulsion nothing is lost.
+    """
+    others = [float(one.alpha) for one in trained_alphas(tables, arm) if one != arm]
+    if not others or float(arm.alpha) < min(others):
+        return "smaller alphas"
+    return "larger alphas" if float(arm.alpha) > max(others) else ""
 
 
 def scores_on_check(tables: StudyTables) -> dict[str, float]:

@@ -13,6 +13,7 @@ from headroom.experiments.arms.frames import (
     average_over_epochs,
     compare_likeness,
     compare_updates,
+    follow_repulsion,
     points_on,
     select_arm_curves,
     together,
@@ -132,8 +133,8 @@ def _likeness(comparison: Comparison) -> Fold | None:
 
 
 def _weights(comparison: Comparison) -> Fold | None:
-    """Return how the weights of heads grow, their gradients, how far they move, and what an update costs."""
-    frame = together(comparison.views, lambda view: average_over_epochs(view.particles, ["norm"]))
+    """Return how the weights of heads grow, how strong repulsion is, gradients, and what an update costs."""
+    frame = together(comparison.views, follow_repulsion)
     numbers = together(comparison.views, compare_updates)
     tables = [numbers_table("arm-weights", numbers, comparison, "updates")] if len(numbers) else []
     times = together(comparison.views, arm_numbers.update_times)
@@ -143,7 +144,8 @@ def _weights(comparison: Comparison) -> Fold | None:
         tables.append(Table("update-cost", times, columns, headings, words("arms", "cost")))
     if not tables:
         return None
-    titles, axes = {"norm": "norm of the weights"}, {"norm": "Frobenius norm of a projection"}
+    titles = {"norm": "norm of the weights", "repulsion_ratio": "repulsion"}
+    axes = {"norm": "Frobenius norm of a projection", "repulsion_ratio": "relative to the gradient"}
     figure = _by_epoch("particles", frame, comparison, titles, axes, "weights") if len(frame) else None
     return Fold("weights, gradients and cost of updates", figure, tuple(tables))
 

@@ -16,8 +16,8 @@ TREES = Column(
     "text",
     "of `relation` and `mean-margin` `gold`, or `shuffled`, the control: every arc is moved to another place of its"
     " sentence and keeps its length, which preserves distances and destroys syntax; else empty. Relations are those of"
-    " the treebank by exact name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) does not count as `nsubj`, and is measured"
-    " separately if `attention_stats.relations` lists it",
+    " the treebank by exact name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) does not count as `nsubj`,"
+    " and is measured separately if `attention_stats.relations` lists it",
 )
 
 TARGET = Column(

@@ -231,7 +231,7 @@ def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:
 def two_phases(tables: StudyTables, run: str) -> str:
     """Look whether gates were learned in one phase, and weights alone trained on in another."""
     learned = rows_where(tables.pruned_models, run=run, method=HARD_CONCRETE)
-    return "" if HARDENED in set(learned["gates"]) else "they were learned to the end"
+    return "" if HARDENED in set(learned["gates"]) else "they were learned together to the end"
 
 
 def converged(tables: StudyTables, run: str, *, gain: float) -> str:

@@ -83,10 +83,17 @@ def _ask_above(name: str, more: list[list[float]], fewer: list[list[float]]) -> 
 
 
 def _less(first: list[list[float]], second: list[list[float]]) -> Estimate:
-    """Return the mean of some heads less that of others: an interval over runs, with one run over its heads."""
-    if len(first) == 1:
-        return welch(first[0], second[0])
-    return estimate_mean([float(numpy.mean(one) - numpy.mean(other)) for one, other in zip(first, second)])
+    """Return the mean of some heads less that of others, with an interval over runs, of a single one over its heads.
+
+    That of two runs is never narrower than their mean is by the heads of each: two may be alike by luck.
+    """
+    alone = [welch(one, other) for one, other in zip(first, second)]
+    found = estimate_mean([one.value for one in alone])
+    if len(alone) > 2:
+        return found
+    own = float(numpy.hypot.reduce([(one.high - one.low) / 2 for one in alone])) / len(alone)
+    half = float(numpy.fmax(found.high - found.value, own))
+    return Estimate(found.value, found.value - half, found.value + half)
 
 
 def _mean(shares: list[list[float]]) -> Estimate:
