@@ -140,8 +140,8 @@ def test_models_that_no_regulariser_can_improve_are_not_comparable(claim: str, t
     both = scored(baseline=[*BASE, 30.2], svgd=gains, spos=gains)
     expect(claim, NOT_COMPARABLE, tmp_path / "1", evaluation=both, train=1.1)
     expect_of(claim, NOT_COMPARABLE, tmp_path / "2", ARMS, evaluation=both)  # nobody knows
-    for place, (arm, seeds) in enumerate({"svgd": 4, "baseline": 3}.items(), start=3):
-        worse = [row for row in both if row["run"].endswith(f"{arm}.seed3")]
+    for place, (name, seeds) in enumerate({"svgd": 4, "baseline": 3}.items(), start=3):
+        worse = [row for row in both if row["run"].endswith(f"{name}.seed3")]
         training = [*losses(worse, train=1.1), *losses(row for row in both if row not in worse)]
         (one,) = decided(claim, study(tmp_path / str(place), known=ARMS, evaluation=both, training=training))
         assert (one.verdict, one.seeds) == (HOLDS, seeds)
