@@ -132,7 +132,7 @@ def over_seeds(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estim
 
 
 LATE = 3
-"""The likeness of heads is that of so many last epochs: from one to the next it moves as much as arms differ."""
+"""The likeness of heads is that of so many last epochs: a single one adds its own noise to the differences of arms."""
 
 
 def select_late(rows: pandas.DataFrame) -> pandas.DataFrame:
