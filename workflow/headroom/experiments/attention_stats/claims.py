@@ -57,7 +57,8 @@ def _amount(
 ) -> Number:
     """Return how many heads point to a neighbour with confidence, with how many surely and possibly do."""
     counts = (((heads[f"{end}_share"] >= share) & (heads[end] > confident)).sum() for end in ENDS)
-    return Number(name, Estimate(*map(float, counts)), "count", asked=asked, limits=(0.0, math.inf))
+    found = Estimate(*map(float, counts))
+    return Number(name, found, "count", asked=asked, limits=(0.0, math.inf), ends="bounds")
 
 
 @each_run("attention_stats")
@@ -71,7 +72,7 @@ def syntactic(rows: pandas.DataFrame, *, margin: float) -> Reading | None:
     numbers = [_points("margin", found, above(0.0))]
     if untrained:
         numbers.append(_points("beyond_untrained", found.less(untrained), above(0.0)))
-    numbers.append(Number("relations", syntactic_share(best, margin), "share", limits=(0.0, 1.0)))
+    numbers.append(Number("relations", syntactic_share(best, margin), "share", limits=(0.0, 1.0), ends="bounds"))
     if shuffled:
         numbers.append(_points("shuffled", shuffled))
     return Reading(tuple(numbers))
@@ -232,7 +233,8 @@ def few_lead(rows: pandas.DataFrame, *, leads: float, most: float) -> Reading | 
     shares = rows_where(over_uniform(rows), kind="E")
     if shares.empty:
         return None
-    sites = Number("sites", leading_sites(shares, leads), "share", asked=above(most), limits=(0.0, 1.0))
+    leading = leading_sites(shares, leads)
+    sites = Number("sites", leading, "share", asked=above(most), limits=(0.0, 1.0), ends="bounds")
     return Reading((sites, Number("best", Estimate(float(shares["value"].max())))))
 
 

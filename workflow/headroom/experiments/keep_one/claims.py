@@ -1,5 +1,7 @@
 """Keeping one head of a site (Michel et al. 2019, section 3.3)."""
 
+import math
+
 import pandas
 
 from headroom.claims.evidence import counts_labels, each_run, estimate_in
@@ -74,4 +76,4 @@ def last_cross_site(rows: pandas.DataFrame, *, catastrophe: float) -> Reading | 
     change = estimate_in(rows_where(rows, layer=rows["layer"].max()), "delta", "low", "high")
     loss = -change.times(1 / float(rows["scale"].iloc[0]))
     in_points = Number("change", change, signed=True, about={"metric": str(rows["metric"].iloc[0])})
-    return Reading((Number("loss", loss, "share", asked=above(catastrophe)), in_points))
+    return Reading((Number("loss", loss, "share", asked=above(catastrophe), limits=(-math.inf, 1.0)), in_points))

@@ -49,7 +49,7 @@ def encoder_is_needed(rows: pandas.DataFrame, *, lost: float, least: float) -> R
     fallen = Estimate(*(float((relations[end] < -lost).sum()) for end in ("beyond", "beyond_high", "beyond_low")))
     about, asked = {"phenomena": len(relations)}, above(least - 0.5)
     numbers = (
-        Number("fallen", fallen, "count", about=about, asked=asked, limits=(0.0, math.inf)),
+        Number("fallen", fallen, "count", about=about, asked=asked, limits=(0.0, math.inf), ends="bounds"),
         Number("control", names, signed=True),
         _most(relations, BEYOND),
     )
