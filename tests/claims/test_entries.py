@@ -31,12 +31,12 @@ def test_an_entry_of_the_answer_is_a_number_of_a_claim_or_a_function(entry) -> N
 
 
 def test_text_and_rule_have_the_same_threshold(tmp_path: Path) -> None:
-    assert "below 0.05" in all_claims()["M1"].rule_text
+    assert "p < 0.05" in all_claims()["M2"].rule_text
     text = (PLACE / "michel.yaml").read_text().replace("level: 0.05", "level: 0.01", 1)
     (tmp_path / "michel.yaml").write_text(text)
     (paper,) = read_papers(tmp_path)
-    assert paper.claims[0].thresholds_of("translation", "translation")["level"] == 0.01
-    assert "below 0.01" in paper.claims[0].rule_text
+    assert paper.claims[1].thresholds_of("translation", "translation")["level"] == 0.01
+    assert "p < 0.05" not in paper.claims[1].rule_text
 
 
 def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:

@@ -1,17 +1,8 @@
 """Corrections worked by hand."""
 
-import itertools
-
 import numpy
 import pytest
-from headroom.core.statistics import (
-    benjamini_hochberg,
-    count_examples_needed,
-    exchange_outputs,
-    holm,
-    mean,
-    tail_p,
-)
+from headroom.core.statistics import benjamini_hochberg, holm
 from scipy import stats
 
 
@@ -43,14 +34,3 @@ def test_benjamini_hochberg_is_that_of_scipy() -> None:
 
 def test_nothing_to_correct() -> None:
     assert holm([]) == benjamini_hochberg([]) == []
-
-
-@pytest.mark.parametrize("comparisons", [30, 270])
-def test_examples_that_all_change_alike_are_significant_from_the_number_needed_on(comparisons: int) -> None:
-    needed = count_examples_needed(comparisons, 0.05)
-    for examples, significant in ((needed - 1, False), (needed, True)):
-        full = numpy.ones((examples, 2))
-        other = full * [0, 1]
-        every = numpy.array(list(itertools.product((0.0, 1.0), repeat=examples)))
-        p = tail_p(exchange_outputs(full, other, mean, every), -1.0)
-        assert (holm([p, *[1.0] * (comparisons - 1)])[0] < 0.05) == significant

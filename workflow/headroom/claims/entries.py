@@ -58,6 +58,7 @@ class Precondition(_Entry):
         "thresholds to what was found where it is not met, or not measured; empty where it is.",
     )
     asks: str = Field(description="What is asked, with the names of thresholds in braces.")
+    part: str = Field("", description="The part of the claim that needs it; empty for all.")
     thresholds: dict[str, float] = Field({}, description="Arguments of the function.")
 
     @property
@@ -131,7 +132,8 @@ class Claim(_Entry):
     @property
     def rule_text(self) -> str:
         """The rule in words, with its thresholds, its preconditions, and how runs are put together."""
-        asked = [SKILL] * (self.repeats == "seeds") + [one.words for one in self.preconditions]
+        own = [f"{one.part}: {one.words}" if one.part else one.words for one in self.preconditions]
+        asked = [SKILL] * (self.repeats == "seeds") + own
         needed = f" Not comparable without: {'; '.join(asked)}." if asked else ""
         return fill_in(self.rule, self.thresholds) + needed + (ALL_RUNS if self.together else SEVERAL_RUNS)
 
@@ -261,21 +263,22 @@ def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
     described = tables.description(tables.task)
     if not found and claim.training and described.ground == RELEASED and not described.is_series:
         return [Reading((), runs=tuple(tables.runs), barrier=f"{claim.training}: the model is as released")]
-    asked = dict.fromkeys(run for one in found for run in (one.runs or (one.run,)))
-    barriers = {run: barrier for run in asked if (barrier := _barrier(claim, tables, run))}
+    asked = dict.fromkeys((run, one.part) for one in found for run in (one.runs or (one.run,)))
+    barriers = {place: barrier for place in asked if (barrier := _barrier(claim, tables, *place))}
     if claim.together and barriers:
-        if 2 * len(barriers) < len(asked):
-            return rule(tables.without(barriers), **thresholds)
+        lacking = {run for run, _ in barriers}
+        if 2 * len(lacking) < len({run for run, _ in asked}):
+            return rule(tables.without(lacking), **thresholds)
         first = next(iter(barriers.values()))
         return [replace(one, barrier=one.barrier or first) for one in found]
-    return [replace(one, barrier=one.barrier or barriers.get(one.run, "")) for one in found]
+    return [replace(one, barrier=one.barrier or barriers.get((one.run, one.part), "")) for one in found]
 
 
-def _barrier(claim: Claim, tables: StudyTables, run: str) -> str:
+def _barrier(claim: Claim, tables: StudyTables, run: str, part: str) -> str:
     """Return the first precondition that a run does not meet, and what was found instead; "" if it meets all."""
     if claim.repeats == "seeds" and (lack := find_lack_of_skill(tables, run)):
         return lack
-    for one in claim.preconditions:
+    for one in (one for one in claim.preconditions if one.part in ("", part)):
         check = find_function(one.check, f"claim {claim.id}: check: {one.check}")
         found = check(tables, run, **one.thresholds)
         if found:

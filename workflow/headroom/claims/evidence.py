@@ -163,14 +163,6 @@ NO_SKILL = "a score far enough above chance for shares of it"
 """The precondition of rules that use shares of the score."""
 
 
-def safe(rows: pandas.DataFrame, margin: float) -> numpy.ndarray:
-    """Return which rows' intervals exclude a noticeable loss, (rows,): that of a `margin` of the score's scale."""
-    if rows.empty:
-        return numpy.zeros(0, dtype=bool)
-    result: numpy.ndarray = (rows["low"] > -margin * rows["scale"]).to_numpy()
-    return result
-
-
 PAPERS_OWN = ("gradient-token", "layer")
 """The order of Michel et al. 2019: the gradient per token, as in their code, over the norm of the site's heads."""
 

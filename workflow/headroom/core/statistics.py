@@ -267,17 +267,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
-def count_examples_needed(comparisons: int, level: float) -> int:
-    """Return how many examples a difference takes to be significant at all, after Holm's correction.
-
-    Over the standard error of exchanged differences (`tail_p`) it is largest where all examples change alike: the root
-    of their number.
-    """
-    from scipy.special import ndtri
-
-    return math.ceil(ndtri(level / (2 * comparisons)) ** 2)
-
-
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected by Benjamini and Hochberg (1995), in the order given.
 

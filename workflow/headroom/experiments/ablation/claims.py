@@ -1,5 +1,8 @@
 """Removing one head: whether it is noticed, by which test, and whether it ever helps (Michel et al. 2019, section 3.2).
 
+A head can go if the loss without it is not noticeable: a question of size, which more examples answer. Whether a test
+finds a change is another one: with enough examples it finds one in every head. Tests are reported and do not decide.
+
 The paper tests BERT's accuracies with a t-test at p < 0.01 without a correction. Two models that answer the same
 examples, and mostly in the same way, differ by far less than two independent samples would: a paired test has more
 power. Many tests at once find some differences by chance: a correction limits their number.
@@ -7,15 +10,16 @@ power. Many tests at once find some differences by chance: a correction limits t
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy
 import pandas
 
-from headroom.claims.evidence import by_run, counts_labels, each_run, safe
+from headroom.claims.evidence import by_run, counts_labels, each_run
 from headroom.claims.verdict import Number, Reading, above
-from headroom.core.statistics import RIGHT_OR_WRONG, Estimate, benjamini_hochberg, count_examples_needed, holm
+from headroom.core.statistics import LOWER_IS_BETTER, RIGHT_OR_WRONG, Estimate, benjamini_hochberg, holm
 from headroom.experiments.ablation.alike import find_alike
-from headroom.study.selection import examples_in, last_epochs, main_metric, main_set, rows_where, select_judged
+from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, select_judged
 from headroom.study.tables import StudyTables
 
 SCREENING = 0.01
@@ -70,15 +74,14 @@ HEADS = ["kind", "layer", "head"]
 
 
 @each_run("ablation", shares=True)
-def most_unchanged(
-    rows: pandas.DataFrame, *, most: float, level: float, margin: float, screening: float
-) -> Reading | None:
-    """Decide whether most heads can be removed one at a time without a significant change."""
+def most_unchanged(rows: pandas.DataFrame, *, most: float, margin: float, screening: float) -> Reading | None:
+    """Decide whether most heads can be removed one at a time without a noticeable loss."""
     main = select_judged(rows)
     if main.empty:
         return None
-    share = unchanged_share(main, level=level, margin=margin)
-    numbers = [Number("unchanged", share, "share", asked=above(most), limits=(0.0, 1.0))]
+    numbers = [
+        Number("unchanged", fine_share(main, margin), "share", asked=above(most), limits=(0.0, 1.0), ends="bounds")
+    ]
     if counts_labels(main):
         numbers += by_other_tests(right_or_wrong(rows), screening)
     else:
@@ -87,27 +90,15 @@ def most_unchanged(
     return Reading(tuple(numbers))
 
 
-def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
-    """Return the share of rows without a significant change, with bounds.
+def fine_share(rows: pandas.DataFrame, margin: float) -> Estimate:
+    """Return the share of rows that lose less than `margin` of the score, with bounds by the intervals of their losses.
 
-    The value counts every row whose Holm-corrected p is not below `level`. In a small set some of those may hide a
-    loss: the lower bound counts those whose interval excludes a loss of more than `margin`. In a large one
-    negligible effects are significant: the upper bound counts all rows except those whose interval lies beyond such a
-    loss.
+    The lower bound counts the rows whose interval excludes such a loss, the upper one all but those whose interval lies
+    wholly beyond it.
     """
-    same = ~(rows["p_holm"] < level).to_numpy()
-    return bound_share(same, rows, margin)
-
-
-def bound_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
-    """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
-
-    The lower bound counts those of them whose interval excludes a loss of more than `margin` of the score, the upper
-    one all rows whose interval does not lie beyond it.
-    """
-    value, low = float(numpy.mean(fine)), float(numpy.mean(fine & safe(rows, margin)))
-    high = 1 - float(numpy.mean(rows["high"] < -margin * rows["scale"]))
-    return Estimate(value, low, max(value, high))
+    limit = -margin * rows["scale"]
+    value, low, high = (float((rows[end] > limit).mean()) for end in ("delta", "low", "high"))
+    return Estimate(value, min(value, low), max(value, high))
 
 
 def by_other_tests(
@@ -137,31 +128,47 @@ def by_other_tests(
     return [Number(name, unchanged(column, how), "share", limits=(0.0, 1.0)) for name, column, how in asked]
 
 
+def some_improve(tables: StudyTables, *, level: float, screening: float, gain: float) -> list[Reading]:
+    """Decide, apart, whether removing some head improves the main metric, and whether it improves the loss."""
+    asked = {"level": level, "screening": screening, "gain": gain}
+    return [replace(one, part=part) for part in ("score", "loss") for one in _improving(tables, part=part, **asked)]
+
+
 @each_run("ablation", shares=True)
-def some_improve(rows: pandas.DataFrame, *, level: float, screening: float, gain: float) -> Reading | None:
-    """Decide whether removing some head improves the score: heads are screened on one set and tested on the other.
+def _improving(rows: pandas.DataFrame, *, part: str, level: float, screening: float, gain: float) -> Reading | None:
+    """Screen heads on one set and test those that it finds on the other, by the main metric or by the loss.
 
     The number of improving heads lies between that of the confirmed ones and that of the heads whose interval on the
     second set leaves an improvement by `gain` possible.
     """
-    first, test = screen_effects(rows)
+    rows = rows_where(rows, metric="loss" if part == "loss" else main_metric(rows))
+    first, test = map(_as_gains, screen_effects(rows))
     if first.empty:
         return None
-    found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
-    before, again = first[found], test[found]
-    improved = (numpy.array(holm(again["p"].tolist())) < level) & (again["delta"] > 0).to_numpy()
-    confirmed, possible = float(improved.sum()), float((test["high"] >= gain * test["scale"]).sum())
+    found = ((first["gain"] > 0) & (first["p"] < screening)).to_numpy()
+    again = test[found]
+    improved = (numpy.array(holm(again["p"].tolist())) < level) & (again["gain"] > 0).to_numpy()
+    confirmed, possible = float(improved.sum()), float((test["most"] >= gain).sum())
     among = Estimate(confirmed, confirmed, max(confirmed, possible))
     numbers = [
-        Number("confirmed", among, "count", asked=above(0.5), limits=(0.0, math.inf)),
+        Number("confirmed", among, "count", asked=above(0.5), limits=(0.0, math.inf), ends="bounds"),
         Number("found", Estimate(float(len(again))), "count"),
     ]
+    shares = {"most_possible": float(test["most"].max())}
     if len(again):
-        numbers.append(Number("on_second", Estimate(_mean_share(again)), "share", signed=True))
-        numbers.append(Number("on_first", Estimate(_mean_share(before)), "share", signed=True))
-    most = float((test["high"] / test["scale"]).max())
-    numbers.append(Number("most_possible", Estimate(most), "share", signed=True))
+        means = {"on_second": float(again["gain"].mean()), "on_first": float(first["gain"][found].mean())}
+        shares = means | shares
+    about = {"of": part}
+    numbers += [Number(name, Estimate(one), "share", signed=True, about=about) for name, one in shares.items()]
     return Reading(tuple(numbers), needs="a larger test set")  # the upper bound is about its size
+
+
+def _as_gains(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return effects with `gain`, the improvement, and `most`, the upper end of its interval: shares of the scale."""
+    lower = rows["metric"].isin(LOWER_IS_BETTER)
+    scale = rows["scale"].where(rows["scale"] > 0)
+    gain, most = rows["delta"].mask(lower, -rows["delta"]), rows["high"].mask(lower, -rows["low"])
+    return rows.assign(gain=gain / scale, most=most / scale)
 
 
 def screen_effects(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
@@ -179,26 +186,10 @@ def screen_effects(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.Dat
     return both.merge(first, on=HEADS), both.merge(test, on=HEADS)
 
 
-def _mean_share(rows: pandas.DataFrame) -> float:
-    """Return the mean effect as a share of the score."""
-    return float((rows["delta"] / rows["scale"].where(rows["scale"] > 0)).mean())
-
-
 def enough_heads(tables: StudyTables, run: str, *, least: float) -> str:
     """Look whether a model has at least `least` heads."""
     heads = len(rows_where(tables.ablation, run=run)[HEADS].drop_duplicates())
     return "" if heads >= least else f"it has {heads}"
-
-
-def enough_examples(tables: StudyTables, run: str, *, level: float) -> str:
-    """Look whether the test set is large enough for the change of one head to be significant among all heads."""
-    return refuse_few_examples(select_judged(last_epochs(rows_where(tables.ablation, run=run))), level=level)
-
-
-def refuse_few_examples(rows: pandas.DataFrame, *, level: float) -> str:
-    """Return how many examples were measured, and how many one of these changes needs; "" if they are enough."""
-    examples, needed = examples_in(rows), count_examples_needed(max(1, len(rows)), level)
-    return f"it has {examples} of {needed}" if 0 < examples < needed else ""
 
 
 def own_effects(tables: StudyTables, run: str, *, most: float) -> str:

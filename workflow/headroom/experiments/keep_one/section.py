@@ -64,8 +64,8 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
 
     paper = is_published("keep_one_other", study, main)
     theirs = [panels.key(LOOKS["paper"], "paper", line=False)] if paper else []
-    key = (panels.key(LOOKS["here"], "here, 95 % interval"), *theirs, Key(mark_sample("ring"), "not significant"))
-    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one", paper=paper), key, frame)
+    key = (panels.key(LOOKS["here"], "here, 95 % interval"), *theirs, Key(mark_sample("ring"), "loss not noticeable"))
+    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one"), key, frame)
 
 
 def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:

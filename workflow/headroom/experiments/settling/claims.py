@@ -1,6 +1,8 @@
 """What training does to importance (Michel et al. 2019, section 6)."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -11,36 +13,61 @@ from numpy import ndarray
 from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_order, number, with_agreement
 from headroom.claims.verdict import Number, Reading, above, below
 from headroom.core import ranks
-from headroom.core.statistics import Estimate, estimate_mean
+from headroom.core.statistics import LEVEL, Estimate, estimate_mean
 from headroom.study.selection import main_criterion, main_metric, main_set, measurable, rows_where, with_scale
 from headroom.study.tables import StudyTables, task_of
+
+Order = tuple[str, str]
+"""A criterion and its normalisation."""
 
 BySite = dict[tuple[str, int], ndarray]
 """By kind and layer the (heads,) scores of a site."""
 
 
-@each_order("pruning_epochs")
-def late_plateau(
-    rows: pandas.DataFrame, order: tuple[str, str], *, plateau: float, removed: float, straight: float
-) -> Reading | None:
-    """Decide whether the last epoch keeps a plateau of the score, and the curve of the first is a straight line.
+def early_and_late(tables: StudyTables, *, plateau: float, removed: float, straight: float) -> list[Reading]:
+    """Decide, apart, whether the last epoch keeps a plateau of the score, and the first one's curve is straight.
 
     The first is the first checkpoint whose score can be judged; it may lie inside the first epoch.
     """
+    parts = {
+        "late": _late(tables, removed=removed, plateau=plateau),
+        "early": _early(tables, removed=removed, straight=straight),
+    }
+    return [replace(one, part=part) for part, found in parts.items() for one in found]
+
+
+@each_order("pruning_epochs")
+def _late(rows: pandas.DataFrame, order: Order, *, removed: float, plateau: float) -> Reading | None:
+    """Decide whether the last epoch keeps a plateau of the score."""
+    found = _first_and_last(rows, order)
+    last = found[1].at(removed) if found else None
+    if last is None:
+        return None
+    return Reading((number("last", last, asked=above(plateau), epoch=float(rows["epoch"].max())),))
+
+
+@each_order("pruning_epochs")
+def _early(rows: pandas.DataFrame, order: Order, *, removed: float, straight: float) -> Reading | None:
+    """Decide whether the first epoch's curve is a straight line, and keeps less than the last one."""
+    found = _first_and_last(rows, order)
+    first, last = (curve.at(removed) for curve in found) if found else (None, None)
+    if not found or first is None or last is None:
+        return None
+    numbers = (
+        number("gained", last - first, signed=True, asked=above(0.0)),
+        number("bend", _bend(found[0]), "number", asked=below(straight)),
+        number("first", first, chosen={"epoch": f"{list_judged_epochs(rows)[0]:g}"}),
+    )
+    return Reading(numbers)
+
+
+def _first_and_last(rows: pandas.DataFrame, order: Order) -> tuple[Curve, Curve] | None:
+    """Return the curves of the first and the last epoch that can be judged; None if the last one of all cannot."""
     epochs = list_judged_epochs(rows)
     if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
         return None
-    curves = [curve_by(rows_where(rows, epoch=epoch), order) for epoch in (epochs[0], epochs[-1])]
-    first, last = (None if curve is None else curve.at(removed) for curve in curves)
-    if first is None or last is None or curves[0] is None:
-        return None
-    numbers = (
-        number("last", last, asked=above(plateau), epoch=epochs[-1]),
-        number("first", first, chosen={"epoch": f"{epochs[0]:g}"}),
-        number("gained", last - first, signed=True, asked=above(0.0)),
-        number("bend", _bend(curves[0]), "number", asked=below(straight)),
-    )
-    return Reading(numbers)
+    first, last = (curve_by(rows_where(rows, epoch=epoch), order) for epoch in (epochs[0], epochs[-1]))
+    return None if first is None or last is None else (first, last)
 
 
 def list_judged_epochs(rows: pandas.DataFrame) -> list[float]:
@@ -58,14 +85,14 @@ def _bend(curve: Curve) -> ndarray:
 
 
 def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[Reading]:
-    """Decide whether heads rank within their sites early in training as at its end.
+    """Decide whether heads rank within their sites early in training as at its end, as far as noise allows.
 
     Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one.
     Within a site the heads of a new model are exchangeable: two trainings from scratch have nothing in common, and the
     correlation without early settling is exactly 0. What two seeds have in common is reported. All runs are judged at
     once.
     """
-    every = tables.scores
+    every = tables.every("scores")
     runs = list(by_run(every, tables))
     criteria = list(dict.fromkeys(every["criterion"])) if len(every) else []
     chosen = PAPERS_OWN[0] if PAPERS_OWN[0] in criteria else main_criterion(every)
@@ -82,6 +109,13 @@ class Ranking(NamedTuple):
     last: float
     early: BySite
     end: BySite
+    halves: tuple[BySite, BySite]  # at its end, on either half of the examples; empty if they were not computed
+
+    @property
+    def ceiling(self) -> float:
+        """What noise allows: the reliability of ranks within sites, of the mean site; NaN where it is not positive."""
+        half = float(_within_sites(*self.halves).mean())  # of half the examples; of all: Spearman-Brown
+        return 2 * half / (1 + half) if half > 0 else math.nan
 
 
 def _read_settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
@@ -90,14 +124,39 @@ def _read_settled(runs: list[pandas.DataFrame], criterion: str, early: float, se
     if not found:
         return None
     sites = [_within_sites(one.early, one.end) for one in found]
-    own = estimate_mean([float(one.mean()) for one in sites] if len(found) > 1 else sites[0])
-    within = Estimate(*(float(end) for end in numpy.clip(own, -1, 1)))
-    about = {"epoch": found[0].epoch, "last": found[0].last}
-    numbers = [Number("spearman", within, about=about, asked=above(settled))]
+    raw, about = _over_sites(sites), {"epoch": found[0].epoch, "last": found[0].last}
+    if all(all(one.halves) for one in found):
+        ceilings = [one.ceiling for one in found]
+        corrected = _over_sites([own / ceiling for own, ceiling in zip(sites, ceilings)])
+        noise = [Number("uncorrected", raw), Number("ceiling", Estimate(float(numpy.mean(ceilings))))]
+        numbers = [_settled(corrected, settled, **about, over=" over what noise allows"), *noise]
+    else:
+        numbers = [_settled(raw, settled, **about, over=", not corrected for noise")]
     if len(found) > 1:
         alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
         numbers.append(Number("other_seeds", Estimate(float(numpy.mean(alike)))))
     return Reading(tuple(numbers), runs=tuple(one.run for one in found))
+
+
+def _settled(found: Estimate, settled: float, **about: str | float) -> Number:
+    """Return the number that decides, between the limits of a correlation."""
+    within = Estimate(*(float(end) for end in numpy.clip(found, -1, 1)))
+    return Number("spearman", within, about=about, asked=above(settled), limits=(-1.0, 1.0))
+
+
+def _over_sites(found: Sequence[ndarray]) -> Estimate:
+    """Return the mean over runs of (sites,) numbers with its t-interval over runs; of a single run that over sites.
+
+    It is never narrower than what sites leave open, also where a few runs are alike by chance.
+    """
+    from scipy.stats import t
+
+    over = estimate_mean([float(own.mean()) for own in found])
+    apart = numpy.concatenate([own - own.mean() for own in found])
+    freedom = len(apart) - len(found)
+    error = float((apart**2).sum() / freedom / len(apart)) ** 0.5 if freedom else math.nan
+    half = float(numpy.fmax(over.high - over.value, t.ppf((1 + LEVEL) / 2, freedom) * error))
+    return Estimate(over.value, over.value - half, over.value + half)
 
 
 def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | None:
@@ -105,12 +164,15 @@ def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | 
     own = _by_site(rows, criterion)
     last = max(own, default=0)
     epoch = min((epoch for epoch in own if math.ceil(early * last) <= epoch < last), default=None)
-    return None if epoch is None else Ranking(str(rows["run"].iloc[0]), epoch, last, own[epoch], own[last])
+    if epoch is None:
+        return None
+    first, second = (_by_site(rows, criterion, half).get(last, {}) for half in ("choose", "score"))
+    return Ranking(str(rows["run"].iloc[0]), epoch, last, own[epoch], own[last], (first, second))
 
 
-def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[float, BySite]:
+def _by_site(rows: pandas.DataFrame, criterion: str, half: str = "all") -> dict[float, BySite]:
     """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
-    rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
+    rows = rows_where(rows, criterion=criterion, normalised="raw", half=half).sort_values("head")
     found: dict[float, BySite] = {}
     for _, heads in rows.groupby(["epoch", "kind", "layer"]):
         first = heads.iloc[0]
