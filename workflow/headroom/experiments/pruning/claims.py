@@ -57,7 +57,7 @@ def removable_number(curve: Curve, margin: float) -> Number:
     """Return the removable share of a curve (see `core.curves`), with that of every resample."""
     found = removable_share(curve.removed, curve.kept, margin)
     resampled = removable(curve.removed, curve.kept[1:], margin)
-    return Number("removable", found, "share", limits=(0.0, 1.0), resampled=resampled)
+    return Number("removable", found, "share", limits=(0.0, 1.0), resampled=resampled, ends="bounds")
 
 
 @each_order("pruning")
