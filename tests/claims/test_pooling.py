@@ -79,12 +79,12 @@ def test_intervals_end_where_the_number_does() -> None:
 
 
 def test_bounds_stay_bounds_and_counts_have_a_range() -> None:
-    """The lower ends 0.2 and 0.4 have a t-interval of 12.706 * 0.1 around 0.3, the upper ones, 0.8 and 0.8, none."""
+    """The mean bounds are 0.3 and 0.85; half the t-interval of the values 0.6 and 0.7 is 12.706 * 0.05."""
     ends = {"ends": "bounds", "threshold": 0.1, "unit": "share"}
-    first = study("s1", 0.8, "a", low=0.2, high=0.8, **ends)
-    second = study("s2", 0.8, "b c", low=0.0, high=1.0, these_low=0.4, these_high=0.8, **ends)
+    first = study("s1", 0.6, "a", low=0.2, high=0.8, **ends)
+    second = study("s2", 0.7, "b c", low=0.0, high=1.0, these_low=0.4, these_high=0.9, **ends)
     (row,) = together(first, second)
-    assert (row["value"], row["low"], row["high"]) == pytest.approx((0.8, 0.3 - 1.2706, 0.8), abs=1e-4)
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((0.65, 0.3 - 0.6353, 0.85 + 0.6353), abs=1e-4)
     counted = {"ends": "counted", "threshold": 0.1, "verdict": HOLDS}
     (row,) = together(
         study("s1", 0.3, "a", low=0.3, high=0.3, **counted), study("s2", 0.7, "b", low=0.7, high=0.7, **counted)
@@ -205,8 +205,10 @@ def test_bounds_cover_the_mean_of_other_trainings(trainings: list[int], spread: 
         found = []
         for runs in trainings:
             true = 0.5 + spread * (random.normal() + random.normal(size=runs))
-            lows, highs = (true + sign * random.uniform(0, 0.2, size=runs) for sign in (-1, 1))
-            found.append(Estimate(float(true.mean()), float(lows.mean()), float(highs.mean())))
+            below, above = random.uniform(0, random.uniform(0, 0.4), size=(2, runs))
+            values = true + random.uniform(-below, above)  # anywhere between the bounds
+            means = (float(numpy.mean(one)) for one in (values, true - below, true + above))
+            found.append(Estimate(*means))
         over = over_corpora(found, "bounds")
         covered += over.low <= 0.5 <= over.high
     assert covered / DRAWS >= 0.95 - 3 * (0.05 * 0.95 / DRAWS) ** 0.5

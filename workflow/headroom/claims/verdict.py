@@ -244,13 +244,16 @@ def mean_of_bounds(found: Sequence[Estimate]) -> Estimate:
     """Return the mean of a number that is only known to lie between bounds, with ends for other trainings.
 
     Bounds say what the data leave possible, not how far an estimate is off: they do not shrink where several are
-    averaged. The mean number lies between the mean of the lower and that of the upper bounds; either has a t-interval,
-    of which the outer end counts (Horowitz and Manski 2000, Imbens and Manski 2004).
+    averaged, and are not joined as errors are. The mean of these trainings lies between the mean of the lower and that
+    of the upper bounds (Horowitz and Manski 2000), that of other trainings at most half the t-interval of the values
+    farther out.
     """
     if len(found) == 1:
         return found[0]
     values, lows, highs = zip(*found)
-    return Estimate(float(numpy.mean(values)), estimate_mean(lows).low, estimate_mean(highs).high)
+    over = estimate_mean(values)
+    half = over.high - over.value
+    return Estimate(over.value, float(numpy.mean(lows)) - half, float(numpy.mean(highs)) + half)
 
 
 def range_of(found: Sequence[Estimate]) -> Estimate:
