@@ -47,7 +47,7 @@ def cited(paths: list[Path], configured: Any = CONFIGURATION, *, study: str = "p
 
 def test_methods_have_the_numbers_of_the_configuration_and_the_tables(paths: list[Path]) -> None:
     found = cited(paths).methods
-    numbers = ("13 epochs", "72 attention heads", "900\u202f000 parameters", "choose 500, test 500", "873 paired")
+    numbers = ("13 epochs", "72 attention heads", "900,000 parameters", "choose 500, test 500", "873 paired")
     assert [one for one in (*numbers, "Multi30k", "owner/reviews") if one not in found] == []
 
 

@@ -114,18 +114,18 @@ def test_heads_kept_are_shown_by_both_choices(tmp_path: Path) -> None:
         return table.frame[["site", "head", "delta", "p_holm", "paper"]].astype(str).to_numpy().tolist()
 
     # Holm over two sites: twice the smaller p, and the larger
-    assert shown(other) == [["E1", "3", "-0.8", "0.002", "−0.01"], ["E2", "1", "0.3", "0.004", "−0.02"]]
-    assert shown(same) == [["E1", "2", "-0.1", "0.4", "−0.01"], ["E2", "1", "0.3", "0.008", "0.10"]]
+    assert shown(other) == [["E1", "3", "-0.8", "0.002", "−0.19 (E11)"], ["E2", "1", "0.3", "0.004", "−0.15 (E12)"]]
+    assert shown(same) == [["E1", "2", "-0.1", "0.4", "−0.19 (E11)"], ["E2", "1", "0.3", "0.008", "−0.12 (E12)"]]
     assert cells(other)[0][-1] == "paper, table 5 and table 6"
 
 
-def test_sites_of_the_paper_stand_beside_ours(tmp_path: Path) -> None:
+def test_sites_of_the_paper_stand_beside_those_as_far_from_the_last(tmp_path: Path) -> None:
     section = keep_one.section(study(tmp_path, keep_one=sites([-1.0, -20.0])))
     assert section.figure is not None
     frame = section.figure.frame
     assert frame is not None
-    assert list(dict.fromkeys(frame["site"])) == ["A1", "A2", "A3", "A4", "A5", "A6"]
+    assert list(dict.fromkeys(frame["site"])) == ["A1", "A2"]
     ours, paper = (frame[frame["by"] == by].set_index("site") for by in ("here", "paper"))
     assert (ours["delta"]["A2"], *ours["hollow"]) == (-20.0, True, False)  # 2 % are noticeable
-    assert paper["delta"]["A6"] == pytest.approx(-52.4, abs=0.05)  # −18.89 of 36.05
-    assert list(paper["hollow"]) == [True, True, True, True, False, False]
+    assert paper["delta"]["A2"] == pytest.approx(-52.4, abs=0.05)  # −18.89 of 36.05
+    assert list(paper["hollow"]) == [False, False]

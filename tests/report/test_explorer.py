@@ -122,14 +122,12 @@ def test_every_step_has_its_score_its_share_and_who_is_gone(data: list[dict[str,
     assert order["removed"] == [0, 1, 3, 6]
     assert order["height"] == [100.0, 97.5, 50.0, 0.0]
     assert order["score"] == [
-        "80.0 BLEU",
-        "78.0 BLEU [77.0, 79.0]",
-        "40.0 BLEU [39.0, 41.0]",
-        "0.00 BLEU [−1.00, 1.00]",
+        "80.0 BLEU, 100\u202f% of its score",
+        "78.0 BLEU, 98\u202f% of its score; with all heads 80.0, a change of −2.00 [−3.00, −1.00]",
+        "40.0 BLEU, 50\u202f% of its score; with all heads 80.0, a change of −40.0 [−41.0, −39.0]",
+        "0 BLEU, 0\u202f% of its score; with all heads 80.0, a change of −80.0 [−81.0, −79.0]",
     ]
-    assert order["share"] == ["100\u202f%", "98\u202f%", "50\u202f%", "0\u202f%"]
     assert order["gone"] == ["00", "20", "62", "f3"]  # E1:2 is bit 1 of the first digit, D1:2 bit 1 of the second
-    assert data[0]["of"] == "of the full model’s"
 
 
 def test_the_main_order_is_first_and_of_random_orders_the_first_is_offered(data: list[dict[str, Any]]) -> None:
@@ -146,8 +144,7 @@ def test_the_main_order_is_first_and_of_random_orders_the_first_is_offered(data:
 def test_shares_of_a_classifier_begin_at_chance(data: list[dict[str, Any]]) -> None:
     order = data[1]["orders"][0]
     assert order["height"] == [100.0, 75.0, 0.0]
-    assert order["score"][1] == "80.0 % accuracy [79.0, 81.0]"
-    assert data[1]["of"] == "of the full model’s score above chance"
+    assert order["score"][1].startswith("80.0 % accuracy, 75\u202f% of its score above chance; with all heads 90.0, ")
 
 
 def test_a_model_that_learned_nothing_has_scores_and_no_shares(tmp_path: Path) -> None:
@@ -156,7 +153,7 @@ def test_a_model_that_learned_nothing_has_scores_and_no_shares(tmp_path: Path) -
     assert made is not None
     task = json.loads(made.data)["tasks"][0]
     assert task["orders"][0]["height"] == [0.5, 0.25]
-    assert (task["orders"][0]["share"], task["of"]) == (["", ""], "")
+    assert not any("of its score" in score for score in task["orders"][0]["score"])
     assert made.views[0].steps[-1].label == "1 of 6: 0.250"
 
 
@@ -220,11 +217,11 @@ MARK = "document.querySelector('#other .explored-mark path').getAttribute('d')"
 
 def test_the_slider_moves_heads_marks_and_text(browser: Page, written: Path) -> None:
     browser.open(written)
-    assert browser.text(SAID) == "1 of 6 heads removed: 78.0 BLEU [77.0, 79.0], 98 % of the full model’s"
+    assert browser.text(SAID).startswith("1 of 6 heads removed: 78.0 BLEU, 98 % of its score; with all heads 80.0, ")
     before = browser.evaluate(MARK)
     browser.focus(RANGE)
     browser.press("ArrowRight")
-    assert browser.text(SAID) == "3 of 6 heads removed: 40.0 BLEU [39.0, 41.0], 50 % of the full model’s"
+    assert browser.text(SAID).startswith("3 of 6 heads removed: 40.0 BLEU, 50 % of its score; ")
     assert browser.evaluate(GONE) == ["E1:2", "A1:1", "D1:2"]
     assert browser.evaluate("getComputedStyle(document.querySelector('.cell.gone .cross')).display") == "inline"
     assert browser.evaluate("document.querySelector('.cell.gone title').textContent") == "E1:2: 2.00; removed"
@@ -234,7 +231,7 @@ def test_the_slider_moves_heads_marks_and_text(browser: Page, written: Path) -> 
     browser.press("End")
     assert browser.text(SAID).startswith("6 of 6 heads removed")
     browser.press("Home")
-    assert browser.text(SAID) == "0 of 6 heads removed: 80.0 BLEU, 100 % of the full model’s"
+    assert browser.text(SAID) == "0 of 6 heads removed: 80.0 BLEU, 100 % of its score"
     assert browser.evaluate(GONE) == []
     assert browser.evaluate("errors") == []
 
@@ -253,7 +250,7 @@ def test_another_order_keeps_the_number_of_heads(browser: Page, written: Path) -
     browser.open(written, "explore=translation,gradient-example:raw:fixed,3")
     browser.focus(".explored-order select")
     browser.press("End")
-    assert browser.text(SAID) == "3 of 6 heads removed: 4.00 BLEU [3.00, 5.00], 5 % of the full model’s"
+    assert browser.text(SAID).startswith("3 of 6 heads removed: 4.00 BLEU, 5 % of its score; ")
     assert browser.evaluate(GONE) == ["E1:1", "A1:2", "D1:1"]
     shown = "[...document.querySelectorAll('.order-line.chosen')].map((line) => line.dataset.order)"
     assert browser.evaluate(shown) == ["reverse::fixed"]
@@ -264,7 +261,7 @@ def test_another_order_keeps_the_number_of_heads(browser: Page, written: Path) -
 
 def test_the_address_restores_it(browser: Page, written: Path) -> None:
     browser.open(written, "explore=sst2,gradient-example:raw:fixed,1")
-    assert browser.text(SAID).startswith("1 of 2 heads removed: 80.0 % accuracy [79.0, 81.0], 75 %")
+    assert browser.text(SAID).startswith("1 of 2 heads removed: 80.0 % accuracy, 75 % of its score above chance; ")
     browser.evaluate("location.hash = 'explore=translation,reverse::fixed,1'")
     browser.wait_for(f"document.querySelector('{SAID}').textContent.startsWith('1 of 6 heads removed: 20.0 BLEU')")
     for wrong in ("explore=none,none,x", "explore=", "explore=%E0%A4%A,1", "explore=translation"):

@@ -8,7 +8,7 @@ import pytest
 from claims.claim_tables import numbers_in
 from headroom.core.errors import HeadroomError
 from headroom.figures.spec import cells
-from headroom.report.provenance import _count_again, find_version, provenance
+from headroom.report.provenance import _count_again, _summarise_signatures, find_version, provenance
 from headroom.study.tables import TABLES, StudyTables
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
@@ -115,5 +115,17 @@ def test_answers_computed_again_are_counted_once_per_sweep():
             for chosen, again, different in (("test", 20, 1), ("choose", 12, 0))
         ]
     )
-    assert _count_again(StudyTables({"ablation": frame})).endswith("without reuse: 32, of which 1 with another result.")
+    assert _count_again(StudyTables({"ablation": frame})).endswith(
+        " 32 answers were also computed without reuse; 1 result differed."
+    )
     assert _count_again(StudyTables()) == ""
+
+
+def test_signatures_have_the_range_of_every_number_of_answers_computed_again():
+    joined = [
+        f"set:a|again:{first}|different:0;b-again:{second}|tail" for first, second in ((12, 144), (20, 144), (9, 66))
+    ]
+    assert list(_summarise_signatures([*joined, "plain"])) == [
+        "set:a|again:9-20|different:0;b-again:66-144|tail",
+        "plain",
+    ]

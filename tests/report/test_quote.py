@@ -20,7 +20,7 @@ HOSTILE = "<img src=x onerror=window.hostile=1>|a\\b_c%{d}$ & [1] `x` *"
 FILES = {"runs.csv": "run,score\n" + "".join(f"r{row},{row}\n" for row in range(12)), "lines.csv": "x,y\n1,é\n"}
 
 LEVELS = (
-    *(["\u22120.5", "3.2", "+1.5", "0.2\u202f×\u202f10\u207b\u00b3", "10\u202f000"]),
+    *(["\u22120.5", "3.2", "+1.5", "0.2\u202f×\u202f10\u207b\u00b3", "10,000"]),
     *("\u2013" for _ in range(7)),
 )
 """Numbers as the page writes them."""
@@ -213,7 +213,7 @@ def test_sort_and_filter_are_restored_from_the_address(seen: dict[str, Any]) -> 
 
 
 def test_headings_sort_numbers_as_written_and_turn_back(seen: dict[str, Any]) -> None:
-    rising = ["\u22120.5", "0.2\u202f×\u202f10\u207b\u00b3", "+1.5", "3.2", "10\u202f000"]
+    rising = ["\u22120.5", "0.2\u202f×\u202f10\u207b\u00b3", "+1.5", "3.2", "10,000"]
     missing = ["\u2013"] * 7
     assert seen["sorts"] == [
         ["ascending", "2a", rising + missing],

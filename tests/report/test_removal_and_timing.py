@@ -27,7 +27,7 @@ def test_parameters_of_a_head_and_of_attention_stand_beside_the_papers(tmp_path:
     sliced = checks(identical_outputs=1, parameters_full=10_000, parameters_sliced=9_500)
     section = removal.section(study(tmp_path, parameters=sites, removal=sliced))
     _, _, rows = cells(section.folds[1].tables[0])
-    assert rows[1] == ["translation", "E2", "8", "125", "1000", "12.50\u202f%", "10.0\u202f%"]
+    assert rows[1] == ["translation", "E2", "8", "125", "1,000", "12.50\u202f%", "10.0\u202f%"]
     assert section.figure is not None
     assert section.figure.frame is not None
     assert section.figure.frame[["share", "source", "value"]].to_numpy().tolist() == [

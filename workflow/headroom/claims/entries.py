@@ -163,6 +163,7 @@ class Paper(_Entry):
 
     authors: str = Field(description="Authors and year, as they are cited.")
     title: str = Field(description="Title.")
+    url: str = Field("", description="Where it can be read.")
     year: int = Field(description="Year of publication: papers come in this order.")
     needs: str = Field("", description="The table without which its claims are not asked; empty for none.")
     claims: tuple[Claim, ...] = Field(description="Its claims, in order.")

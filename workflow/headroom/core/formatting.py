@@ -39,19 +39,18 @@ def format_fixed(value: float, decimals: int = 2, *, signed: bool = False) -> st
     """Return a number with a fixed number of decimals, for columns whose values have the same unit and magnitude."""
     if math.isnan(value):
         return MISSING
-    text = f"{abs(value):.{decimals}f}"
+    text = f"{abs(value):,.{decimals}f}"
     is_zero = not any(character in "123456789" for character in text)
     sign = "" if is_zero else MINUS if value < 0 else "+" if signed else ""
     return sign + text
 
 
 def count(value: float) -> str:
-    """Return a whole number with narrow spaces between thousands from 10,000 on."""
+    """Return a whole number with commas between thousands: `1,475,072`."""
     if math.isnan(value):
         return MISSING
-    sign = MINUS if value < 0 else ""
-    whole = abs(round(value))
-    return sign + (f"{whole:,}".replace(",", _NARROW_SPACE) if whole >= 10_000 else str(whole))
+    whole = round(value)
+    return (MINUS if whole < 0 else "") + f"{abs(whole):,}"
 
 
 def interval(low: float, high: float, digits: int = 3, *, most: int = MOST_DECIMALS) -> str:

@@ -255,6 +255,6 @@ _CHECKS: dict[str, Callable[[StudyTables], str]] = {
     "heads without an effect of their own": _alike,
     "few seeds": _seeds,
     "heads examined in one model": _single,
-    "a busy machine while timing": lambda view: timing_noise(view.timing),
+    "a busy machine while timing": timing_noise,
 }
 """The checks, by what they are about in a few words."""

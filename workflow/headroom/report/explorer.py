@@ -59,6 +59,7 @@ class View:
     order: str  # the main order, for readers
     criterion: str  # what the squares of the atlas show; "" if the run has no scores
     set: str  # the evaluation set
+    search: str  # how the run generates, "" if it does not: sweeps decode greedily, scores of the first screen do not
     of: str  # what shares of the score are shares of: `the score`, `the score above chance`; "" without shares
     curve: Markup  # the panel with the curves
     atlases: tuple[Markup, ...]  # the atlases with all heads, one per kind
@@ -128,6 +129,7 @@ class Curves:
             order=name_order(self.keys[0]),
             criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
             set=str(main["set"].iloc[0]),
+            search="greedy search" if "beam:1" in str(main["signature"].iloc[0]).split("|") else "",
             of=f"the {self.info.score}" if self.shares else "",
             curve=self.panel(f"explorer-{place}"),
             atlases=atlases,
@@ -158,7 +160,6 @@ class Curves:
             "total": self.total,
             "start": round(START * self.total),
             "heads": [str(head) for head in self.heads],
-            "of": f"of the full model’s {self.info.score}".removesuffix(" score") if self.shares else "",
             "orders": [self.order(key) for key in self.keys],
         }
 
@@ -170,10 +171,13 @@ class Curves:
             "name": name_order(key),
             "removed": [int(count) for count in rows["heads_removed"]],
             "height": [None if math.isnan(one) else round(one, 2) for one in rows[self.column]],
-            "score": [read_score(row) for _, row in rows.iterrows()],
-            "share": [percent(kept / 100) if self.shares else "" for kept in rows["kept"]],
+            "score": [read_score(row, self.share(row["kept"])) for _, row in rows.iterrows()],
             "gone": [mask_removed(names, self.heads) for names in rows["removed"]],
         }
+
+    def share(self, kept: float) -> str:
+        """Return what share of the model's own score is kept, of a score in %; "" if shares mean nothing."""
+        return f", {percent(kept / 100)} of its {self.info.score}" if self.shares else ""
 
     @property
     def column(self) -> str:
@@ -193,13 +197,17 @@ def name_order(key: str) -> str:
     return order_name(order, normalised, ranking) + (" (one draw)" if order == "random" else "")
 
 
-def read_score(row: "pandas.Series[Any]") -> str:
-    """Return the score of a step with its interval: `82.8 BLEU [82.1, 83.4]`."""
-    low, high = (row["full"] + row[name] for name in ("low", "high"))
+def read_score(row: "pandas.Series[Any]", share: str = "") -> str:
+    """Return the score of a step, the share that it is, and its change with the interval of the change.
+
+    E.g. `82.8 BLEU, 99 % of its score; with all heads 83.1, a change of −0.30 [−0.90, 0.20]`.
+    """
+    value, full = (number(row[name], decimals=2) for name in ("value", "full"))
+    score = f"{value} {metric_after(str(row['metric']))}{share}"
     if not row["removed"]:
-        low = high = math.nan
-    value, bracket, bounds = estimate(row["value"], low, high, most=2).partition(" [")
-    return f"{value} {metric_after(str(row['metric']))}{bracket}{bounds}"
+        return score
+    change = estimate(row["value"] - row["full"], row["low"], row["high"], signed=True, most=2)
+    return f"{score}; with all heads {full}, a change of {change}"
 
 
 def mask_removed(names: str, heads: Sequence[Head]) -> str:

@@ -1,6 +1,7 @@
 """The first screen: the answer in a few numbers, every claim as a tile with its verdicts, and cautions."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from headroom.claims.entries import Claim, Paper, all_claims, read_papers, threshold
 from headroom.claims.pooling import number_of_ground, read_grounds
 from headroom.claims.table import POOLED
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN
+from headroom.claims.verdict import FAILS, FAILS_HERE, HOLDS, HOLDS_HERE, NOT_COMPARABLE, NOT_RUN, VERDICTS, Number
 from headroom.claims.words import metric_after, metric_word, site_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
@@ -28,6 +29,14 @@ from headroom.study.task_info import TASKS, TaskKind
 
 ABSENT = "the experiment was not run"
 NO_TASK = "no model of this study has what it speaks of"
+
+HERE = "in this model"
+
+IN_THIS_MODEL = f"{HERE}: rests on one training or a released model; says nothing about other trainings"
+"""What the last word of verdicts on a single training means."""
+
+_VOTE = re.compile(rf"\b({'|'.join(VERDICTS)}) (\d+)")
+"""A verdict with how many trainings alone have it, in the column `votes`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,18 @@ def _verdict(
     asked = f"it asks for {row['barrier']}" if row["barrier"] else ""
     needed = f"{row['needed']} would decide" if row["needed"].startswith("about") else row["needed"]
     real = on_real_text(claim.id, part, kind) if row["ground"] == GENERATED else ""
-    return ClaimVerdict(claim, task, kind, part, verdict, "; ".join(filter(None, (found, asked, needed))), real)
+    said = filter(None, (found, describe_spread(row), asked, needed))
+    return ClaimVerdict(claim, task, kind, part, verdict, "; ".join(said), real)
+
+
+def describe_spread(row: "pandas.Series[Any]") -> str:
+    """Return how far trainings of other studies differ in the number of a row of `claims`; "" where it is not known."""
+    spread = row.get("spread", math.nan)
+    if not isinstance(spread, float) or math.isnan(spread):
+        return ""
+    written = Number("", Estimate(spread), row["unit"]).bare()
+    trainings = plural(int(row["spread_trainings"]), "training")
+    return f"other trainings of this number differ by {written} (standard deviation, {trainings} of other studies)"
 
 
 def on_real_text(claim: str, part: str, kind: TaskKind, number: str = "") -> str:
@@ -96,12 +116,15 @@ def _spread(row: "pandas.Series[Any]", runs: pandas.DataFrame, numbers: pandas.D
     """Return the interval for these trainings, how far apart the runs judged alone are, and their verdicts."""
     own = numbers[(numbers["run"] != POOLED) & (numbers["name"] == row["number"])].drop_duplicates("run")
     ordered = sorted((one.number for one in read_numbers(own)), key=lambda one: one.found.value)
-    parts = [f"{plural(len(runs), 'training')}, from {ordered[0].bare()} to {ordered[-1].bare()}"] if ordered else []
+    ends = list(dict.fromkeys(one.bare() for one in (*ordered[:1], *ordered[-1:])))
+    said = f"{'from' if len(ends) > 1 else 'all'} {' to '.join(ends)}"
+    parts = [f"{plural(len(runs), 'training')}, {said}"] if ordered else []
     if not math.isnan(row["these_low"]):
         (main,) = read_numbers(rows_where(numbers, run=POOLED, name=row["number"]).head(1))
         these = replace(main.number, found=Estimate(row["value"], row["these_low"], row["these_high"]))
         parts.append(f"these on other {TASKS[kind].example}s {these.text()}")
-    return "; ".join([*parts, str(row["votes"])])
+    votes = _VOTE.sub(r"\1 in \2", str(row["votes"]))
+    return "; ".join([*parts, f"judged one by one: {votes}"])
 
 
 Group = list[ClaimVerdict]
@@ -141,11 +164,16 @@ class Answer:
         """Return the tasks that have a number of the answer."""
         return [task for task in self.tasks if self._numbers.parts("answer", name, task)]
 
-    def open(self, claim: str, task: str) -> str:
-        """Return the verdict on a claim in a task where nothing of it is decided; "" where something is."""
+    def caveat(self, claim: str, task: str) -> str:
+        """Return what limits a number: the verdict where nothing of the claim is decided, or `in this model`; else ""."""
         found = list(rows_where(self._claims, claim=claim, task=task, run=POOLED)["verdict"])
-        decided = {HOLDS, FAILS} & set(found)
-        return "" if decided else found[0] if found else NOT_RUN
+        if {HOLDS, FAILS} & set(found):
+            return ""
+        return HERE if {HOLDS_HERE, FAILS_HERE} & set(found) else found[0] if found else NOT_RUN
+
+    def is_comparable(self, claim: str, task: str) -> bool:
+        """Return whether the models have what a claim asks for: else its number is no headline."""
+        return self.caveat(claim, task) != NOT_COMPARABLE
 
     def beside(self, claim: str, number: str, task: str) -> str:
         """Return what the reference studies found on real text, of a number that decides a claim; "" on real text."""
@@ -196,7 +224,7 @@ class Answer:
 
     def render(self) -> Markup:
         """Return the cards as markup."""
-        names = {"answer": self, "task_name": task_name, "kinds": KIND_NAMES, "colours": KIND_COLOURS}
+        names = {"answer": self, "here": HERE, "task_name": task_name, "kinds": KIND_NAMES, "colours": KIND_COLOURS}
         module: Any = environment().get_template("first.html.j2").make_module(names)
         return Markup(module.cards())
 

@@ -17,7 +17,7 @@ from headroom.figures.spec import Section
 from headroom.report.cautions import Caution, summary
 from headroom.report.citing import Citing
 from headroom.report.explorer import Explorer
-from headroom.report.first_screen import ClaimVerdict, board, group_by_claim, tally
+from headroom.report.first_screen import IN_THIS_MODEL, ClaimVerdict, board, group_by_claim, tally
 from headroom.report.provenance import Provenance, find_version
 from headroom.study.tables import StudyTables
 
@@ -72,6 +72,7 @@ def render(page: Page) -> str:
             tally=tally(page.verdicts),
             several=len({one.task for one in page.verdicts if one.task}) > 1,
             verdicts=VERDICTS,
+            in_this_model=IN_THIS_MODEL,
             explored=page.explored,
             cite=page.cite,
             attachments=pack_files(files),

@@ -75,8 +75,8 @@ def _count_again(tables: StudyTables) -> str:
     if not again:
         return ""
     return (
-        "Sweeps over heads reuse the states of the plain model. Answers that were also computed without reuse: "
-        f"{count(again)}, of which {count(different)} with another result."
+        f"Sweeps over heads reuse the states of the plain model. {plural(again, 'answer')} {'was' if again == 1 else 'were'} "
+        f"also computed without reuse; {plural(different, 'result')} differed."
     )
 
 
@@ -203,13 +203,14 @@ def _signatures(tables: StudyTables) -> Fold | None:
 
 
 def _summarise_signatures(signatures: Iterable[str]) -> Iterator[str]:
-    """Yield signatures, those that differ only in how many answers were computed again as one, with the range."""
-    found: dict[tuple[str, ...], list[int]] = {}
+    """Yield signatures, those that differ only in how many answers were computed again as one, with the ranges."""
+    found: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
     for text in signatures:
-        before, *again = _AGAIN.split(text)  # the text around the number
-        found.setdefault((before, *again[1:]), []).extend(map(int, again[:1]))
-    for parts, numbers in found.items():
-        yield "-".join(dict.fromkeys(map(str, (min(numbers), max(numbers))))).join(parts) if numbers else parts[0]
+        parts = _AGAIN.split(text)  # texts, and between them a number each
+        found.setdefault(tuple(parts[::2]), []).append(tuple(map(int, parts[1::2])))
+    for texts, numbers in found.items():
+        ranges = ["-".join(dict.fromkeys((f"{min(own)}", f"{max(own)}"))) for own in zip(*numbers)]
+        yield "".join(text + between for text, between in zip(texts, [*ranges, ""]))
 
 
 def _configuration(path: Path | None) -> str:

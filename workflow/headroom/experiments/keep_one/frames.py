@@ -25,17 +25,18 @@ def select_sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
 
 
 def put_beside_paper(rows: pandas.DataFrame, task: str, task_kind: TaskKind) -> pandas.DataFrame:
-    """Return the sites of one run in % of the score, and the paper's of the same kinds of attention.
+    """Return the sites of one run in % of the score, and beside each the paper's that is as far from the last one.
 
     A site is `hollow` if its loss is not noticeable.
     """
     shown = ["task", "run", "kind", "layer", "site", "head", "set", "delta", "low", "high"]
     ours = in_percent(rows)[shown].assign(by="here")
+    last = rows.groupby("kind")["layer"].max()
     theirs = [
         (kind, layer, 100 / paper_scale(task_kind) * float(text.strip("*").replace(MINUS, "-")))
         for kind, values in published("keep_one_other", task_kind).items()
-        for layer, text in enumerate(values, start=1)
-        if kind in set(rows["kind"])
+        if kind in last
+        for layer, text in zip(range(last[kind], 0, -1), reversed(values))
     ]
     paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta"]).assign(task=task, by="paper")
     paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))

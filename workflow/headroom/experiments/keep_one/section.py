@@ -65,15 +65,17 @@ def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     paper = is_published("keep_one_other", study, main)
     theirs = [panels.key(LOOKS["paper"], "paper", line=False)] if paper else []
     key = (panels.key(LOOKS["here"], "here, 95 % interval"), *theirs, Key(mark_sample("ring"), "loss not noticeable"))
-    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one"), key, frame)
+    return Figure("keep_one", build_panels(study, frame, draw), *texts("keep_one", paper=paper), key, frame)
 
 
 def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study: StudyTables) -> Table:
-    """Return the best heads of all sites and runs, and the paper's changes of the same sites."""
+    """Return the best heads of all sites and runs, beside the paper's changes of the sites as far from the last."""
     named = rows[["task", "kind"]].itertuples(index=False)
     theirs = [values.get(study.kind_of(task), {}).get(kind, ()) for task, kind in named]
+    last = rows.groupby(["task", "run", "kind"])["layer"].transform("max")
     written = [
-        own[layer - 1] if layer <= len(own) else MISSING for own, layer in zip(theirs, rows["layer"], strict=True)
+        f"{own[-1 - above]} ({kind}{len(own) - above})" if above < len(own) else MISSING
+        for own, kind, above in zip(theirs, rows["kind"], last - rows["layer"], strict=True)
     ]
     columns = lead(study) + ["run"] * (rows["run"].nunique() > len(study.tasks))
     columns += ["site", "metric", "head", "delta ~", "p", "p_holm", *(["paper"] if any(theirs) else [])]

@@ -19,14 +19,14 @@ NOISY = 0.25
 """A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
-def timing_noise(timing: pandas.DataFrame) -> str:
-    """Return a warning if the middle half of the full model's times spreads by more than a quarter; else ""."""
-    full = rows_where(timing, model="full")
+def timing_noise(view: StudyTables) -> str:
+    """Return a warning if the middle half of a full model's times spreads by more than a quarter; else ""."""
+    full = rows_where(view.timing, model="full")
     spread = ((full["quartile_high"] - full["quartile_low"]) / full["median_seconds"]).max()
     if not spread > NOISY:
         return ""
     return (
-        "The machine was busy or unsteady during the timings: between the quartiles the full model’s own times differ"
+        "The machine was busy or unsteady during the timings: between the quartiles a full model’s own times differ"
         f" by up to {percent(spread)} of the median, so the speed-ups are rough."
     )
 

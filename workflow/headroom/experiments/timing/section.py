@@ -19,7 +19,6 @@ from headroom.figures.panels import Look
 from headroom.figures.prose import words
 from headroom.figures.spec import Figure, Fold, Panel, Table
 from headroom.figures.views import Parts, Views, label, section_of
-from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables, arm_of
 
 
@@ -27,7 +26,7 @@ from headroom.study.tables import StudyTables, arm_of
 def section(study: StudyTables, views: Views) -> Parts:
     """Return the section about timings."""
     rows = pandas.concat([select_timings(view) for view in views.values()], ignore_index=True)
-    noise = (timing_noise(rows_where(rows, task=task)) for task in views)
+    noise = map(timing_noise, views.values())
     columns = ["task", "part", "model", "share_removed", "batch_size", "milliseconds", "speedup ~", "expected_speedup"]
     cached = ["cache"] if rows["cache"].notna().any() else []
     table = Table("timing", rows, [*columns, "parameters", *cached], {"cache": "cache (kB)"})

@@ -86,8 +86,7 @@
     panels.forEach(mark);
     const strong = document.createElement("strong");
     strong.textContent = `${count} of ${task.total} heads removed:`;
-    const share = order.share[place] ? `, ${order.share[place]} ${task.of}` : "";
-    said.replaceChildren(strong, ` ${order.score[place]}${share}`);
+    said.replaceChildren(strong, ` ${order.score[place]}`);
     range.max = order.removed.length - 1;
     range.value = place;
     range.setAttribute("aria-valuetext", `${count} of ${task.total}`);

@@ -97,6 +97,11 @@
     }));
   }
 
+  // Escape closes the text of a claim on the board, until the pointer or the focus moves.
+  const board = document.getElementById("board");
+  document.addEventListener("keydown", (event) => board?.classList.toggle("closed", event.key === "Escape"));
+  for (const move of ["mouseover", "focusin"]) board?.addEventListener(move, () => board.classList.remove("closed"));
+
   // The contents mark the section being read.
   const links = new Map(all("nav a").map((link) => [link.getAttribute("href").slice(1), link]));
   if ("IntersectionObserver" in window) {

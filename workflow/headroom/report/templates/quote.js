@@ -228,7 +228,7 @@
   // Numbers in cells as they are written: signs, thousands, powers of ten, durations. NaN for other texts.
   const SECONDS = { h: 3600, min: 60, s: 1 };
   const value = (text) => {
-    const bare = text.replace(/\u2212/g, "-").replace(/[\u202f\u00a0]/g, "").replace(/^[<+]\s*/, "");
+    const bare = text.replace(/\u2212/g, "-").replace(/[\u202f\u00a0,]/g, "").replace(/^[<+]\s*/, "");
     const times = [...bare.matchAll(/([\d.]+) ?(h|min|s)\b/g)];
     if (times.length) return times.reduce((sum, part) => sum + part[1] * SECONDS[part[2]], 0);
     const power = /\u00d710(\u207b?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/.exec(bare);
