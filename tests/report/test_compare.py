@@ -8,6 +8,8 @@ from headroom.claims.stage import main as decide_claims
 from headroom.core.errors import HeadroomError, visible
 from headroom.figures.names import task_name
 from headroom.report.compare import main
+from headroom.report.comparison import describe_scope
+from headroom.report.first_screen import describe_spread
 from lxml import html
 from report.chromium import Page as Browser
 from report.conftest import HOSTILE
@@ -47,16 +49,16 @@ def test_the_board_has_a_mark_for_every_verdict(places: list[Path], page: Path) 
         claims = pandas.read_csv(place / "claims.csv", keep_default_na=False)
         for claim, rows in claims[claims["run"] == "pooled"].groupby("claim"):
             cell = tree.xpath(f"//tr[@id='claim-{claim}']/td")[study]
-            marks = [(one.text_content().strip(), one.get("title").partition(";")[0]) for one in cell.xpath("*")]
-            assert marks == [
-                (
-                    row.verdict,
-                    visible(f"{', '.join(filter(None, (name, task and task_name(task), row.part)))}: {row.verdict}"),
-                )
+            notes = [one.text_content().strip().partition(";")[0] for one in cell.xpath("div")]
+            assert [one.text_content().strip() for one in cell.xpath("button")] == rows["verdict"].tolist()
+            assert notes == [
+                visible(f"{', '.join(filter(None, (name, task and task_name(task), row.part)))}: {row.verdict}")
                 for row in rows.itertuples()
                 for task in [row.task]
             ]
-    assert all(page.parent.joinpath(link.partition("#")[0]).exists() for link in tree.xpath("//tbody//a/@href"))
+            assert [f"{one.get('popovertarget')}" for one in cell.xpath("button")] == cell.xpath("div/@id")
+    links = [link for link in tree.xpath("//tbody//a/@href") if not link.startswith("https://arxiv.org/abs/")]
+    assert all(page.parent.joinpath(link.partition("#")[0]).exists() for link in links)
     assert len(tree.xpath("//tbody//a")) > 30
 
 
@@ -76,7 +78,7 @@ def test_verdicts_alone_are_a_board_without_curves(places: list[Path], tmp_path:
     main([str(tmp_path), "--output", str(tmp_path / "index.html")])
     text = (tmp_path / "index.html").read_text("utf-8")
     assert "<svg" not in text
-    assert 'title="first, translation: holds; ' in text
+    assert "first, translation: <" in text
 
 
 def test_studies_that_are_not_finished_are_all_named(places: list[Path], tmp_path: Path) -> None:
@@ -92,3 +94,17 @@ def test_the_page_fits_phones_and_desks(browser: Browser, page: Path, width: int
     browser.open(page)
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     assert browser.evaluate(WIDE) == []
+
+
+def test_a_cell_says_what_it_rests_on() -> None:
+    row = {"kind": "translation", "trainings": "a b c", "sources": "Multi30k Tatoeba"}
+    assert describe_scope(row) == "3 trainings of Multi30k and Tatoeba"
+    assert describe_scope(row | {"trainings": "a"}) == "this model, other sentences"
+    assert describe_scope({"kind": "translation"}) == ""
+
+
+def test_the_spread_of_trainings_of_other_studies_is_written_in_the_unit_of_the_number() -> None:
+    row = {"spread": 0.0423, "spread_trainings": 21.0, "unit": "share"}
+    assert "differ by 4.2 % (standard deviation, 21 trainings" in describe_spread(pandas.Series(row))
+    assert describe_spread(pandas.Series(row | {"spread": float("nan")})) == ""
+    assert describe_spread(pandas.Series({"unit": "share"})) == ""

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,10 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError("\n".join(lacking))
     from headroom.report.comparison import read_finished, render
 
-    page = render([read_finished(place, given.output.parent) for place in given.results])
+    documents = find_documents(given.output)
+    page = render([read_finished(place, given.output.parent) for place in given.results], documents)
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     logging.info("wrote %s", given.output)
+
+
+def find_documents(page: Path) -> dict[str, str]:
+    """Return the addresses of the project's own pages as seen from a page within its clone; none outside of it."""
+    from headroom.report.provenance import CLONE
+
+    if not page.resolve().is_relative_to(CLONE):
+        return {}
+    named = {"the project": "README.md", "what was found": "docs/results.md", "how to read this": "docs/report.md"}
+    return {
+        name: Path(os.path.relpath(CLONE / path, page.parent.resolve())).as_posix()
+        for name, path in named.items()
+        if (CLONE / path).is_file()
+    }
 
 
 def _lacking(place: Path) -> str:

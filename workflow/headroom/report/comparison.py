@@ -15,18 +15,24 @@ from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.claims.pooling import by_ground, describe_tasks, number_of_ground
+from headroom.claims.rows import POOLED
 from headroom.claims.sizes import SizeSlope, size_rows, size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
-from headroom.claims.verdict import NOT_RUN, VERDICTS
+from headroom.claims.verdict import FAILS, FAILS_HERE, HOLDS, HOLDS_HERE, NOT_RUN, VERDICTS
 from headroom.core.errors import visible
+from headroom.core.formatting import listing, plural
 from headroom.experiments.pruning.claims import average_main_curve
 from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
 from headroom.figures.prose import environment
 from headroom.figures.svg import share_styles
-from headroom.report.first_screen import ClaimVerdict, verdicts
+from headroom.report.first_screen import IN_THIS_MODEL, ClaimVerdict, describe_spread, verdicts
 from headroom.study.configuration import paths_in, tasks_of
+from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables, open_tables
+from headroom.study.task_info import TASKS
+
+DECIDED = (HOLDS, FAILS, HOLDS_HERE, FAILS_HERE)
 
 DASHES = ("", "dashed", "dotted", "dashdot")
 """Of the lines of a study's tasks, in their order; they recur."""
@@ -66,20 +72,31 @@ def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
         yield from (named | {name: 100 * share for name, share in point.items()} for point in points)
 
 
-def render(studies: Sequence[FinishedStudy]) -> str:
-    """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
+def render(studies: Sequence[FinishedStudy], documents: Mapping[str, str] | None = None) -> str:
+    """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup.
+
+    Args:
+        studies: The studies in the order of the page.
+        documents: The addresses of documents of the project as seen from the page, by their names for readers.
+    """
     curves = [row for study in studies for row in study.curves]
     looks = curve_looks(curves)
     sized = size_slopes([row for study in studies for row in study.sizes])
     sized_looks = panels.arm_looks(list(dict.fromkeys(name for one in sized for name in name_models(one.rows))))
     light, dark = palette.style_variables()
+    grounds = list(ground_rows(studies))
     page = environment().get_template("compare.html.j2")
     text = page.render(
         title=f"{len(studies)} studies side by side" if len(studies) > 1 else "One study beside the papers",
         studies=studies,
         papers=read_papers(),
-        grounds=list(ground_rows(studies)),
+        documents=documents or {},
+        grounds=grounds,
+        decided=plural(sum(one.verdict in DECIDED for one in grounds), "decided cell"),
+        reports={one.name: one.report for one in studies if one.report},
         words=VERDICTS,
+        in_this_model=IN_THIS_MODEL,
+        in_common=words_in_common,
         panel=curves_panel(pandas.DataFrame(curves), looks) if curves else "",
         key=[*panels.keys(looks), panels.full_key()],
         sizes=[(one, size_panel(one, sized_looks)) for one in sized],
@@ -101,6 +118,9 @@ class GroundCell:
     verdict: str
     ours: str  # the number with its interval, or the precondition that is not met
     studies: str
+    scope: str = ""  # the trainings that it rests on, and the sources of their text
+    spread: str = ""  # how far other trainings differ, of a number of one training
+    words: str = ""  # what the number is, `{}` in its place
 
     @property
     def anchor(self) -> str:
@@ -110,15 +130,40 @@ class GroundCell:
 
 def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
     """Yield what every ground says of every claim that was run there, studies in their order."""
-    tables = (
+    claims, numbers = (
         pandas.concat([getattr(one, name) for one in studies], ignore_index=True) for name in ("claims", "numbers")
     )
-    for row in (one for one in by_ground(*tables) if one["verdict"] != NOT_RUN):
-        ours = row["barrier"]
-        if "value" in row:
-            ours = number_of_ground(row).text()
+    for row in (one for one in by_ground(claims, numbers) if one["verdict"] != NOT_RUN):
+        own = {"what": row["claim"], "part": row["part"], "name": row.get("number"), "run": POOLED}
+        named = rows_where(numbers, **own)
+        words = named[named["study"].isin(row["studies"].split())]["words"]
+        ours = number_of_ground(row).text() if "value" in row else row["barrier"]
         ground = f"{row['ground']}, {row['kind']}"
-        yield GroundCell(row["claim"], row["part"], ground, row["verdict"], ours, row["studies"])
+        about = {"scope": describe_scope(row), "spread": _find_spread(row, claims), "words": next(iter(words), "")}
+        yield GroundCell(row["claim"], row["part"], ground, row["verdict"], ours, row["studies"], **about)
+
+
+def describe_scope(row: Mapping[str, Any]) -> str:
+    """Return what a row of `by_ground` rests on: `10 trainings of Multi30k and Tatoeba`; "" without a number."""
+    trainings = len(row.get("trainings", "").split())
+    if trainings == 1:
+        return f"this model, other {TASKS[row['kind']].example}s"
+    sources = listing(row.get("sources", "").split())
+    return " of ".join(filter(None, (plural(trainings, "training"), sources))) if trainings else ""
+
+
+def _find_spread(row: Mapping[str, Any], claims: pandas.DataFrame) -> str:
+    """Return how far other trainings differ in the number of a row that rests on one; "" for other rows."""
+    if len(row.get("trainings", "").split()) != 1:
+        return ""
+    own = {name: row[name] for name in ("claim", "part", "ground", "kind", "trainings")}
+    return describe_spread(rows_where(claims, run=POOLED, **own).iloc[0])
+
+
+def words_in_common(cells: Sequence[GroundCell]) -> str:
+    """Return what the number of these cells is, with `…` in its place; "" if it is not the same in all."""
+    words = {one.words for one in cells if one.words}
+    return words.pop().replace("{}", "…") if len(words) == 1 else ""
 
 
 def curves_panel(curves: pandas.DataFrame, looks: Mapping[str, panels.Look]) -> Markup:

@@ -13,7 +13,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.words import metric_after, metric_name
-from headroom.core.formatting import estimate, number, percent
+from headroom.core.formatting import estimate, number, percent, plural
 from headroom.core.heads import Head, parse_head
 from headroom.figures.atlas import Mark, draw_atlases, draw_left
 from headroom.figures.embedding import embed_data
@@ -21,6 +21,7 @@ from headroom.figures.names import criterion_name, heading, order_name, run_name
 from headroom.figures.svg import size
 from headroom.report.explorer_panel import draw_orders
 from headroom.study.selection import (
+    examples_in,
     last_epochs,
     main_criterion,
     main_gradient,
@@ -59,6 +60,7 @@ class View:
     order: str  # the main order, for readers
     criterion: str  # what the squares of the atlas show; "" if the run has no scores
     set: str  # the evaluation set
+    examples: str  # how many of its examples, as `300 sentences of`; "" if unknown
     search: str  # how the run generates, "" if it does not: sweeps decode greedily, scores of the first screen do not
     of: str  # what shares of the score are shares of: `the score`, `the score above chance`; "" without shares
     curve: Markup  # the panel with the curves
@@ -129,6 +131,7 @@ class Curves:
             order=name_order(self.keys[0]),
             criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
             set=str(main["set"].iloc[0]),
+            examples=f"{plural(amount, self.info.example)} of" if (amount := examples_in(main)) else "",
             search="greedy search" if "beam:1" in str(main["signature"].iloc[0]).split("|") else "",
             of=f"the {self.info.score}" if self.shares else "",
             curve=self.panel(f"explorer-{place}"),

@@ -165,15 +165,11 @@ class Answer:
         return [task for task in self.tasks if self._numbers.parts("answer", name, task)]
 
     def caveat(self, claim: str, task: str) -> str:
-        """Return what limits a number: the verdict where nothing of the claim is decided, or `in this model`; else ""."""
+        """Return what limits a number: the verdict if nothing of the claim is decided, `in this model`, or ""."""
         found = list(rows_where(self._claims, claim=claim, task=task, run=POOLED)["verdict"])
         if {HOLDS, FAILS} & set(found):
             return ""
         return HERE if {HOLDS_HERE, FAILS_HERE} & set(found) else found[0] if found else NOT_RUN
-
-    def is_comparable(self, claim: str, task: str) -> bool:
-        """Return whether the models have what a claim asks for: else its number is no headline."""
-        return self.caveat(claim, task) != NOT_COMPARABLE
 
     def beside(self, claim: str, number: str, task: str) -> str:
         """Return what the reference studies found on real text, of a number that decides a claim; "" on real text."""
@@ -224,7 +220,8 @@ class Answer:
 
     def render(self) -> Markup:
         """Return the cards as markup."""
-        names = {"answer": self, "here": HERE, "task_name": task_name, "kinds": KIND_NAMES, "colours": KIND_COLOURS}
+        names = {"answer": self, "here": HERE, "not_comparable": NOT_COMPARABLE}
+        names |= {"task_name": task_name, "kinds": KIND_NAMES, "colours": KIND_COLOURS}
         module: Any = environment().get_template("first.html.j2").make_module(names)
         return Markup(module.cards())
 

@@ -74,9 +74,10 @@ def _count_again(tables: StudyTables) -> str:
     again, different = (sum(one[place] for one in sweeps) for place in (-2, -1))
     if not again:
         return ""
+    answers = f"{plural(again, 'answer')} {'was' if again == 1 else 'were'}"
     return (
-        f"Sweeps over heads reuse the states of the plain model. {plural(again, 'answer')} {'was' if again == 1 else 'were'} "
-        f"also computed without reuse; {plural(different, 'result')} differed."
+        f"Sweeps over heads reuse the states of the plain model. {answers} also computed without reuse;"
+        f" {plural(different, 'result')} differed."
     )
 
 
