@@ -84,6 +84,19 @@ def test_tables_sort(phone: dict[str, Any]) -> None:
     assert phone["sorted"] == "ascending"
 
 
+def test_escape_closes_the_text_of_a_claim(browser: Page, report: Written) -> None:
+    shown = "[...document.querySelectorAll('.tip')].some((one) => getComputedStyle(one).display !== 'none')"
+    browser.size(1280)
+    browser.open(report.path)
+    browser.focus(".tile")
+    browser.press("Tab")
+    seen = [browser.evaluate(shown)]
+    for key in ("Escape", "Tab"):
+        browser.press(key)
+        seen.append(browser.evaluate(shown))
+    assert seen == [True, False, True]
+
+
 def test_letters_that_no_font_has_are_named(browser: Page, report: Written, tmp_path: Path) -> None:
     note = "document.querySelector('main > .missing')?.textContent"
     browser.open(report.path)

@@ -18,6 +18,8 @@ from report.test_browser import WIDE
 
 pytestmark = pytest.mark.long
 
+HEADING = ".board:not(.grounds) thead th"
+
 STUDIES = {"first": ("translation", "sst2"), "second": ("translation",), HOSTILE: ("cola",)}
 """By name of a study, its tasks."""
 
@@ -86,6 +88,21 @@ def test_studies_that_are_not_finished_are_all_named(places: list[Path], tmp_pat
     with pytest.raises(HeadroomError, match=r"starter: .*run it: make study\n.*STUDY=studies/sst2\.yaml$"):
         main([str(places[0]), *missing, "--output", str(tmp_path / "page.html")])
     assert not (tmp_path / "page.html").exists()
+
+
+def test_what_is_linked_stands_below_its_heading_and_opens_by_keyboard(browser: Browser, page: Path) -> None:
+    browser.size(390)
+    browser.open(page, "claim-V12")
+    top, head, edge = (
+        browser.evaluate(f"document.querySelector('{one}').getBoundingClientRect().{side}")
+        for one, side in ((":target", "top"), (HEADING, "bottom"), (HEADING, "top"))
+    )
+    assert 0 <= edge < head <= top < 800
+    browser.focus(":target button")
+    browser.press("Enter")
+    assert browser.evaluate("document.querySelector(':popover-open').id") == f"{anchor}-note"
+    browser.press("Escape")
+    assert browser.evaluate("document.querySelector(':popover-open')") is None
 
 
 @pytest.mark.parametrize("width", [390, 1280])

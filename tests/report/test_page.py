@@ -25,7 +25,7 @@ def document(report: Written) -> html.HtmlElement:
 
 def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -> None:
     assert not document.xpath("//p[@class='missing']")
-    assert len(document.xpath("//ul[@class='cards']/li")) == 6
+    assert len(document.xpath("//ul[@class='cards']/li")) == 5  # none for M10, not comparable here
     wary = document.xpath("//details[@class='wary']/p/text()")
     assert wary == ["Translation", "SST-2", "CoLA"]
     for name in EXPERIMENTS:
@@ -62,7 +62,7 @@ def test_a_study_may_only_classify(classifying: Written) -> None:
     assert {reference[1:] for reference in document.xpath("//@href[starts-with(., '#')]")} <= set(names)
     absent = document.xpath("//p[@class='missing']/text()")
     assert absent == ["Repulsion was not compared in this study: no task has several arms with results."]
-    assert len(document.xpath("//ul[@class='cards']/li")) == 5
+    assert len(document.xpath("//ul[@class='cards']/li")) == 4
 
 
 def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement) -> None:
@@ -70,7 +70,8 @@ def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement)
     for element in document.iter(etree.Element):
         for attribute in attributes:
             value = element.get(attribute, "#")
-            assert value.startswith(("#", "data:")), (element.tag, attribute, value[:80])
+            is_link = element.tag == "a" and value in {paper.url for paper in read_papers()}
+            assert is_link or value.startswith(("#", "data:")), (element.tag, attribute, value[:80])
     assert not document.xpath("//link | //iframe | //object | //embed | //base | //img")
     assert "@import" not in report.page
     assert set(re.findall(r"url\((.)", report.page)) <= {"#"}
