@@ -37,6 +37,10 @@ _LATEX = {
 }
 
 
+YEAR = "2026"
+"""The year of this version, as in the licence."""
+
+
 @dataclass(frozen=True)
 class Citing:
     """What readers need to cite a study, as plain text: a paragraph of methods and entries of BibTeX."""
@@ -136,7 +140,8 @@ def bibtex(study: str, tags: Mapping[str, str], version: str = "") -> str:
     `tags` are what `references.yaml` calls these, each with a note on it or "".
     """
     known = parse_yaml((Path(__file__).parent / "references.yaml").read_text(encoding="utf-8"))
-    own = {"title": f"headroom, study {study}", "note": f"Software, version {version}" if version else ""}
+    own = {"author": "the headroom authors", "title": f"headroom, study {study}", "year": YEAR}
+    own |= {"note": f"Software, version {version}" if version else ""}
     entries = [_entry("misc", "-".join(["headroom", *re.findall("[a-z0-9]+", study.lower())]), own)]
     for key, entry in known.items():
         used = [tag for tag in entry["used"] if tag == "paper" or tag in tags]
@@ -153,6 +158,7 @@ def _entry(kind: str, key: str, fields: Mapping[str, Any]) -> str:
 
 
 def _brace_value(name: str, value: str) -> str:
-    """Return the value of a field with LaTeX's characters escaped, a title in braces that keep its capitals."""
+    """Return the value of a field with LaTeX's characters escaped: in braces titles, and authors who are no persons."""
     text = "".join(_LATEX.get(letter, letter) for letter in " ".join(value.split()))
-    return f"{{{text}}}" if name in ("title", "booktitle") else text
+    is_whole = name in ("title", "booktitle") or (name == "author" and "," not in text)
+    return f"{{{text}}}" if is_whole else text
