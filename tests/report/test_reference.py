@@ -183,7 +183,7 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
     write_index(shipped)
     index = (shipped / "index.html").read_text("utf-8")
     assert 'href="pilot/report.html#claim-M1"' in index
-    assert 'title="former, translation: does not hold; ' in index
+    assert 'former, translation: <span class="verdict does-not-hold' in index
 
 
 CHANGED = {
