@@ -70,7 +70,7 @@ def test_the_first_screen_has_scores_by_every_metric(document: html.HtmlElement,
     assert list(scores["part"]) == ["next", "loss", "bits"]
     shown = document.xpath("//p[@class='scores']/data")
     assert [float(one.get("value")) for one in shown] == pytest.approx(scores["value"].tolist())
-    assert len(document.xpath("//ul[@class='cards']/li")) == 3
+    assert len(document.xpath("//ul[@class='cards']/li")) == 2
     assert (
         "270 heads in 30 decoder layers, read in windows of 512 pieces; as released"
         in document.xpath("//header")[0].text_content()

@@ -53,21 +53,21 @@ WITHOUT_ARCHIVES = (
 )
 """Studies whose archives are not in the history: they were run, or put together, later."""
 
-CLAIMS = """study,claim,task,run,part,value,low,high,unit,number,side,threshold,refuted,verdict,barrier,these_low,these_high,votes,ground,trainings,seeds,needed,rule,signature
-pilot,M1,translation,pooled,,0.6,0.55,0.7,share,unchanged,above,0.5,0.5,holds,,,,,real text,a b c,3,,ablation.most,
-pilot,M2,translation,pooled,,0.5,0.4,0.6,share,confirmed,above,0.7,0.7,does not hold,,,,,real text,a b c,3,,ablation.few,
-pilot,M2,translation,translation.baseline.seed1,,0.5,0.4,0.6,share,confirmed,above,0.7,0.7,does not hold,,,,,real text,a,1,,ablation.few,
-pilot,M10,translation,pooled,,1.5,1.4,1.6,number,more,above,0,0,holds,,,,,real text,a b c,3,,removal.faster,
+CLAIMS = """study,claim,task,run,part,value,low,high,unit,number,side,threshold,refuted,verdict,barrier,these_low,these_high,votes,ground,trainings,seeds,needed,rule,signature,spread,spread_trainings
+pilot,M1,translation,pooled,,0.6,0.55,0.7,share,unchanged,above,0.5,0.5,holds,,,,,real text,a b c,3,,ablation.most,,,0
+pilot,M2,translation,pooled,,0.5,0.4,0.6,share,confirmed,above,0.7,0.7,does not hold,,,,,real text,a b c,3,,ablation.few,,,0
+pilot,M2,translation,translation.baseline.seed1,,0.5,0.4,0.6,share,confirmed,above,0.7,0.7,does not hold,,,,,real text,a,1,,ablation.few,,,0
+pilot,M10,translation,pooled,,1.5,1.4,1.6,number,more,above,0,0,holds,,,,,real text,a b c,3,,removal.faster,,,0
 """  # noqa: E501
-NUMBERS = """study,what,task,run,part,name,value,low,high,unit,side,threshold,refuted,signed,words
-pilot,answer,translation,pooled,,removable,0.25,0.2,0.3,share,,,,0,
-pilot,answer,translation,pooled,,speedup,1.5,1.4,1.6,number,,,,0,
-pilot,M1,translation,pooled,,unchanged,0.6,0.55,0.7,share,above,0.5,0.5,0,{} of the heads
-pilot,M2,translation,pooled,,confirmed,0.5,0.4,0.6,share,above,0.7,0.7,0,{} confirmed
-pilot,M10,translation,pooled,,more,1.5,1.4,1.6,number,above,0,0,1,{} more
-pilot,R2,translation,pooled,,difference,-1,-2,-0.5,number,above,0,0,1,svgd less baseline: {} BLEU
-pilot,R2,translation,pooled,,difference,0.5,0.25,1,number,,,,1,spos less baseline: {} BLEU
-"""
+NUMBERS = """study,what,task,run,part,name,value,low,high,unit,side,threshold,refuted,signed,words,ends,least,most,these_low,these_high
+pilot,answer,translation,pooled,,removable,0.25,0.2,0.3,share,,,,0,,interval,,,,
+pilot,answer,translation,pooled,,speedup,1.5,1.4,1.6,number,,,,0,,interval,,,,
+pilot,M1,translation,pooled,,unchanged,0.6,0.55,0.7,share,above,0.5,0.5,0,{} of the heads,interval,,,,
+pilot,M2,translation,pooled,,confirmed,0.5,0.4,0.6,share,above,0.7,0.7,0,{} confirmed,interval,,,,
+pilot,M10,translation,pooled,,more,1.5,1.4,1.6,number,above,0,0,1,{} more,interval,,,,
+pilot,R2,translation,pooled,,difference,-1,-2,-0.5,number,above,0,0,1,svgd less baseline: {} BLEU,interval,,,,
+pilot,R2,translation,pooled,,difference,0.5,0.25,1,number,,,,1,spos less baseline: {} BLEU,interval,,,,
+"""  # noqa: E501
 
 
 @pytest.fixture

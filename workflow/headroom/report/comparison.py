@@ -148,8 +148,10 @@ def describe_scope(row: Mapping[str, Any]) -> str:
     trainings = len(row.get("trainings", "").split())
     if trainings == 1:
         return f"this model, other {TASKS[row['kind']].example}s"
-    sources = listing(row.get("sources", "").split())
-    return " of ".join(filter(None, (plural(trainings, "training"), sources))) if trainings else ""
+    sources = [one for one in row.get("sources", "").split() if one != "generated"]  # which the ground says
+    counted = f"{plural(len(sources), 'source')}, " if len(sources) > 1 else ""
+    named = f" of {counted}{listing(sources)}" if sources else ""
+    return plural(trainings, "training") + named if trainings else ""
 
 
 def _find_spread(row: Mapping[str, Any], claims: pandas.DataFrame) -> str:
