@@ -117,6 +117,7 @@ def test_a_cell_says_what_it_rests_on() -> None:
     row = {"kind": "translation", "trainings": "a b c", "sources": "Multi30k Tatoeba"}
     assert describe_scope(row) == "3 trainings of Multi30k and Tatoeba"
     assert describe_scope(row | {"trainings": "a"}) == "this model, other sentences"
+    assert describe_scope(row | {"trainings": "a", "sources": "", "ends": "counted"}) == "counted in 1 training"
     assert describe_scope({"kind": "translation"}) == ""
 
 

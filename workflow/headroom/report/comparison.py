@@ -144,14 +144,14 @@ def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
 
 
 def describe_scope(row: Mapping[str, Any]) -> str:
-    """Return what a row of `by_ground` rests on: `10 trainings of Multi30k and Tatoeba`; "" without a number."""
-    trainings = len(row.get("trainings", "").split())
-    if trainings == 1:
+    """Return what a row of `by_ground` rests on: `10 trainings of 2 sources, multi30k and tatoeba`; "" if on none."""
+    trainings, is_counted = len(row.get("trainings", "").split()), row.get("ends") == "counted"
+    if trainings == 1 and not is_counted:
         return f"this model, other {TASKS[row['kind']].example}s"
     sources = [one for one in row.get("sources", "").split() if one != "generated"]  # which the ground says
     counted = f"{plural(len(sources), 'source')}, " if len(sources) > 1 else ""
     named = f" of {counted}{listing(sources)}" if sources else ""
-    return plural(trainings, "training") + named if trainings else ""
+    return ("counted in " if is_counted else "") + plural(trainings, "training") + named if trainings else ""
 
 
 def _find_spread(row: Mapping[str, Any], claims: pandas.DataFrame) -> str:
