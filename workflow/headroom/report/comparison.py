@@ -15,9 +15,8 @@ from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.claims.pooling import by_ground, describe_tasks, number_of_ground
-from headroom.claims.rows import POOLED
 from headroom.claims.sizes import SizeSlope, size_rows, size_slopes
-from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import FAILS, FAILS_HERE, HOLDS, HOLDS_HERE, NOT_RUN, VERDICTS
 from headroom.core.errors import visible
 from headroom.core.formatting import listing, plural
