@@ -1,7 +1,9 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +63,14 @@ def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
 
 
 def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
-    """Return decisions as the page shows them."""
+    """Return decisions as the page shows them, but for what it says of a single training: that these are on one model.
+
+    What other trainings of the reference studies say of a number is left out, too.
+    """
     rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
     claims, numbers = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
-    return verdicts(describe_tasks(claims, tables), numbers)
+    found = verdicts(describe_tasks(claims.assign(spread=math.nan), tables), numbers)
+    return [replace(one, verdict=one.verdict.removesuffix(" in this model")) for one in found]
 
 
 def expect(
