@@ -1,7 +1,6 @@
 """What training does to importance (Michel et al. 2019, section 6)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from numpy import ndarray
 from headroom.claims.evidence import PAPERS_OWN, Curve, by_run, curve_by, each_order, number, with_agreement
 from headroom.claims.verdict import Number, Reading, above, below
 from headroom.core import ranks
-from headroom.core.statistics import LEVEL, Estimate, estimate_mean
+from headroom.core.statistics import Estimate, mean_of_groups
 from headroom.study.selection import main_criterion, main_metric, main_set, measurable, rows_where, with_scale
 from headroom.study.tables import StudyTables, task_of
 
@@ -124,39 +123,26 @@ def _read_settled(runs: list[pandas.DataFrame], criterion: str, early: float, se
     if not found:
         return None
     sites = [_within_sites(one.early, one.end) for one in found]
-    raw, about = _over_sites(sites), {"epoch": found[0].epoch, "last": found[0].last}
+    raw, about = _correlation(sites), {"epoch": found[0].epoch, "last": found[0].last}
     if all(all(one.halves) for one in found):
         ceilings = [one.ceiling for one in found]
-        corrected = _over_sites([own / ceiling for own, ceiling in zip(sites, ceilings)])
-        noise = [Number("uncorrected", raw), Number("ceiling", Estimate(float(numpy.mean(ceilings))))]
-        numbers = [_settled(corrected, settled, **about, over=" over what noise allows"), *noise]
+        corrected = _correlation([own / ceiling for own, ceiling in zip(sites, ceilings)])
+        numbers = [
+            Number("spearman", corrected, about=about | {"over": " over what noise allows"}, asked=above(settled)),
+            Number("uncorrected", raw),
+            Number("ceiling", Estimate(float(numpy.mean(ceilings)))),
+        ]
     else:
-        numbers = [_settled(raw, settled, **about, over=", not corrected for noise")]
+        numbers = [Number("spearman", raw, about=about | {"over": ", not corrected for noise"}, asked=above(settled))]
     if len(found) > 1:
         alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
         numbers.append(Number("other_seeds", Estimate(float(numpy.mean(alike)))))
     return Reading(tuple(numbers), runs=tuple(one.run for one in found))
 
 
-def _settled(found: Estimate, settled: float, **about: str | float) -> Number:
-    """Return the number that decides, between the limits of a correlation."""
-    within = Estimate(*(float(end) for end in numpy.clip(found, -1, 1)))
-    return Number("spearman", within, about=about, asked=above(settled), limits=(-1.0, 1.0))
-
-
-def _over_sites(found: Sequence[ndarray]) -> Estimate:
-    """Return the mean over runs of (sites,) numbers with its t-interval over runs; of a single run that over sites.
-
-    It is never narrower than what sites leave open, also where a few runs are alike by chance.
-    """
-    from scipy.stats import t
-
-    over = estimate_mean([float(own.mean()) for own in found])
-    apart = numpy.concatenate([own - own.mean() for own in found])
-    freedom = len(apart) - len(found)
-    error = float((apart**2).sum() / freedom / len(apart)) ** 0.5 if freedom else math.nan
-    half = float(numpy.fmax(over.high - over.value, t.ppf((1 + LEVEL) / 2, freedom) * error))
-    return Estimate(over.value, over.value - half, over.value + half)
+def _correlation(sites: list[ndarray]) -> Estimate:
+    """Return the mean over the runs of (sites,) correlations, at most 1, with its interval."""
+    return Estimate(*(float(end) for end in numpy.clip(mean_of_groups(sites), -1, 1)))
 
 
 def _ranking(rows: pandas.DataFrame, criterion: str, early: float) -> Ranking | None:
