@@ -13,7 +13,7 @@ import pytest
 from claims.claim_tables import Row, effects, shown, study
 from headroom.claims.entries import all_claims, read_papers, rule_of
 from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS
+from headroom.claims.verdict import FAILS, HOLDS, exactly
 
 MICHEL = next(paper.values for paper in read_papers() if paper.authors.startswith("Michel"))
 SHARES = [share / 100 for share in MICHEL["shares"]]
@@ -164,7 +164,7 @@ PUBLISHED: list[tuple[str, str, Callable[[], Tables]]] = [
     ("M5", "other data", lambda: {"keep_one": sites("keep_one_other", "translation")}),
     ("M6", "WMT", lambda: agreement("translation", "translation", 288)),
     ("M6", "MNLI", lambda: agreement("classification", "mnli", 144)),
-    *(("M7", name, pruned(*own)) for name, own in CURVES.items()),
+    *(("M7", name, pruned(*own)) for name, own in CURVES.items() if name != "IWSLT"),  # see below
     ("M8", "WMT", lambda: orders("translation", "translation", 288)),
     ("M8", "MNLI", lambda: orders("classification", "mnli", 144)),
     *(("M9", name, pruned(*own)) for name, own in CURVES.items()),
@@ -208,6 +208,17 @@ def test_shares_of_the_paper_by_our_rules(
     assert reading.numbers[0].found == pytest.approx(share)
     (published,) = entry.published[name][tables.kind].values()
     assert published == pytest.approx(share[0], abs=0.005)
+
+
+def test_the_small_model_of_the_paper_has_what_is_asked_of_small_models(tmp_path: Path) -> None:
+    """Its value is the threshold: an interval, which is read in tenths of a step, cannot lie above it."""
+    claim = all_claims()["M7"]
+    tables = study(tmp_path, **pruned(*CURVES["IWSLT"])())
+    (reading,) = rule_of(claim)(tables, **claim.thresholds_of("translation", "translation"))
+    (share,) = reading.asked
+    assert share.asked is not None
+    assert share.asked.verdict(exactly(share.found.value)) == HOLDS
+    assert reading.verdict != FAILS
 
 
 def test_every_claim_of_the_paper_is_asked() -> None:

@@ -19,7 +19,7 @@ MEASURABLE = 1.0
 """Minimum of a full score above chance (in BLEU, % or points); below it, a model has learned nothing and has no
 shares."""
 
-FINE = 10
+_FINE = 10
 """Points between two steps at which the ends of an interval are evaluated."""
 
 
@@ -100,7 +100,7 @@ def removable_share(removed: ndarray, kept: ndarray, margin: float) -> Estimate:
     """
     least = 1.0 - margin
     fitted = monotone(kept)
-    fine = numpy.interp(numpy.arange((len(removed) - 1) * FINE + 1) / FINE, numpy.arange(len(removed)), removed)
+    fine = numpy.interp(numpy.arange((len(removed) - 1) * _FINE + 1) / _FINE, numpy.arange(len(removed)), removed)
     fits = numpy.stack([numpy.interp(fine, removed, row) for row in fitted[1:]])
     tail = (1 - LEVEL) / 2
     low, high = numpy.quantile(fits, [tail, 1 - tail], axis=0)  # (fine,)

@@ -20,7 +20,7 @@ from headroom.claims.evidence import (
     orders_in,
 )
 from headroom.claims.verdict import HOLDS, Number, Reading, above, below, pool, together
-from headroom.core.curves import FINE, removable, removable_share
+from headroom.core.curves import removable, removable_share
 from headroom.core.heads import KINDS
 from headroom.core.statistics import Estimate, over_runs
 from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
@@ -46,9 +46,8 @@ def prunable(
 
 
 def _prunable(curve: Curve, asked: float, margin: float) -> Reading:
-    # points are whole heads, and the interval ends at a part of a step: a share so near to the required one is reached
-    near = 0.5 / curve.heads + float(numpy.diff(curve.removed).max()) / FINE
-    share = replace(removable_number(curve, margin), asked=above(asked - near))
+    # points are multiples of a step: a share within half a head of the required one counts as reached
+    share = replace(removable_number(curve, margin), asked=above(asked - 0.5 / curve.heads))
     point = curve.at(asked)
     return Reading((share,) if point is None else (share, number("kept", point, removed=asked)))
 
