@@ -11,7 +11,7 @@ import pytest
 from headroom.claims.pooling import read_grounds
 from headroom.claims.sizes import size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number
+from headroom.claims.verdict import FAILS, HOLDS, OF_ONE_MODEL, UNDECIDED, Number
 from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell, read_finished
 from headroom.report.reference import list_shipped
@@ -21,7 +21,9 @@ from whole_project import ROOT
 SHIPPED = ROOT / "reports" / "reference"
 TEXT = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/results.md"))
 CELLS = re.findall(
-    r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/index\.html#([\w-]+)\)( \w+)?", TEXT
+    r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/index\.html#([\w-]+)\)"
+    r"( (?:holds|does not|open)(?: in this model)?)?",
+    TEXT,
 )
 IN_REPORTS = re.findall(
     r"\[([^][]+(?:\[[^][]+\][^][]*)?)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#claim-(\w+)\)", TEXT
@@ -29,7 +31,8 @@ IN_REPORTS = re.findall(
 IN_SECTIONS = re.findall(
     r"\[([^][]*\d[^][]*(?:\[[^][]+\])?)\]\((?:\.\./)?reports/reference/([\w-]+)/report\.html#(?!claim-)([\w-]+)\)", TEXT
 )
-WORDS = {" holds": HOLDS, " does": FAILS, " open": UNDECIDED}
+WORDS = {" holds": HOLDS, " does not": FAILS, " open": UNDECIDED}
+WORDS |= {f"{word} in this model": OF_ONE_MODEL[verdict] for word, verdict in WORDS.items() if verdict in OF_ONE_MODEL}
 
 
 def phrase(value: float, low: float, high: float, unit: str, *, signed: bool) -> str:
