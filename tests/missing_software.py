@@ -10,7 +10,6 @@ REMEDIES = {
     "chromium": "install it (Debian: apt install chromium)",
     "flock": "install it (Debian: util-linux)",
     "git": "install it (Debian: apt install git)",
-    "history": "clone the project with its history (git fetch --unshallow)",
     "minilm": "make minilm",
     "package index": "let pip reach a package index",
     "Python 3.11": "make the environment with it (make test PYTHON=python3.11)",

@@ -18,7 +18,7 @@ from claims.claim_tables import (
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED, Estimate, Number
-from headroom.core.errors import HeadroomError
+from headroom.core.resamples import MissingResamplesError
 from headroom.experiments.settling.claims import new_heads
 from headroom.study.arms import ArmDescription
 from headroom.study.tables import Ground, StudyTables, TaskDescription, open_tables
@@ -220,8 +220,8 @@ def test_m7_is_judged_by_the_main_order_where_that_of_the_paper_was_not_run(tmp_
 def test_resamples_that_are_missing_are_named(tmp_path: Path) -> None:
     study(tmp_path, pruning=curve(LATE))
     (tmp_path / "pruning" / "all.npz").unlink()
-    with pytest.raises(HeadroomError, match=r"all\.npz: cannot read the resamples"):
-        open_tables([*tmp_path.glob("pruning/*.csv")])
+    with pytest.raises(MissingResamplesError, match=r"^translation\.baseline\.seed1: its scores have no resamples"):
+        evaluate(open_tables([*tmp_path.glob("pruning/*.csv")]))
 
 
 EVEN = [100.0 - 10 * step for step in range(11)]

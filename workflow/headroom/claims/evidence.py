@@ -17,8 +17,7 @@ from numpy import ndarray
 
 from headroom.claims.verdict import NO_LIMITS, Condition, Number, Reading, Rule, Unit
 from headroom.core import formatting
-from headroom.core.curves import area, compute_share_kept, mean_curve
-from headroom.core.errors import HeadroomError
+from headroom.core.curves import area, kept_along, mean_curve
 from headroom.core.statistics import Estimate, interval
 from headroom.settings.labelled import Metric
 from headroom.study.arms import BASELINE
@@ -242,7 +241,7 @@ def curve_by(frame: pandas.DataFrame, order: tuple[str, str], scope: str = "all"
     """Return one run's curve by an order and its normalisation, the mean of its draws; None if it was not run.
 
     Raises:
-        HeadroomError: If the table has no file of resamples.
+        MissingResamplesError: If the table has no file of resamples.
     """
     name, normalised = order
     return build_curve(
@@ -254,23 +253,20 @@ def build_curve(rows: pandas.DataFrame) -> Curve | None:
     """Return the curve of one run's rows of one order, the mean of its draws; None without rows.
 
     Raises:
-        HeadroomError: If the table has no file of resamples.
+        MissingResamplesError: If the table has no file of resamples.
     """
     if rows.empty:
         return None
-    if "resampled" not in rows or rows["resampled"].isna().any():
-        raise HeadroomError(
-            f"{rows['run'].iloc[0]}: its curves have no resamples (.npz); run the rule that writes them again"
-        )
     return Curve(*mean_curve(rows), float(rows["heads_total"].iloc[0]))
 
 
 def compute_kept(row: "pandas.Series[Any]") -> ndarray:
-    """Return the share of the score that one row's model keeps, and the same on every resample, (1 + samples,)."""
-    value, full = (
-        numpy.r_[row[name], row[drawn]] for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
-    )
-    return compute_share_kept(value, full, float(row["chance"]))
+    """Return the share of the score that one row's model keeps, and the same on every resample, (1 + samples,).
+
+    Raises:
+        MissingResamplesError: If the row has none.
+    """
+    return kept_along(row.to_frame().T)[:, 0]
 
 
 def estimate_in(rows: pandas.DataFrame, *columns: str) -> Estimate:

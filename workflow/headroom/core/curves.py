@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy
 from numpy import ndarray
 
+from headroom.core.resamples import require_resamples
 from headroom.core.statistics import LEVEL, SEED, Estimate
 
 if TYPE_CHECKING:
@@ -38,7 +39,11 @@ def kept_along(rows: "pandas.DataFrame") -> ndarray:
     """Return the shares kept along the rows of one curve, (1 + samples, points): measured, then on every resample.
 
     The rows are those of `core.resamples.read_with_resamples`.
+
+    Raises:
+        MissingResamplesError: If a row has none.
     """
+    require_resamples(rows)
     value, full = (
         numpy.stack([numpy.r_[row[name], row[drawn]] for _, row in rows.iterrows()], axis=1)
         for name, drawn in (("value", "resampled"), ("full", "full_resampled"))

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from headroom.core.table import Table
 
 
+class MissingResamplesError(HeadroomError):
+    """An error of what needs the resamples of a table that has none, as the shipped tables of finished studies."""
+
+
 def resamples_beside(table: Path | str) -> Path:
     """Return the path of a table's resamples: `.npz` instead of `.csv`."""
     return Path(table).with_suffix(".npz")
@@ -64,7 +68,7 @@ def read_with_resamples(table: Table, paths: Sequence[Path | str]) -> pandas.Dat
     """Read files of a table as one, with the resamples stored next to them.
 
     These are two more columns, `resampled` and `full_resampled`: the scores of the row's model and of the full one on
-    every resample of the examples, (samples,); None in rows without.
+    every resample of the examples, (samples,); None in rows without, as all rows of a file that has none beside it.
 
     Raises:
         HeadroomError: If a file cannot be read.
@@ -76,10 +80,22 @@ def read_with_resamples(table: Table, paths: Sequence[Path | str]) -> pandas.Dat
         return found
     pairs: list[tuple[Any, Any]] = []
     for path in paths:
-        known = read_resamples(resamples_beside(path))
+        beside = resamples_beside(path)
+        known = read_resamples(beside) if beside.exists() else {}
         pairs += [known.get(row, (None, None)) for row in range(len(table.read(path)))]
     columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
     return found.assign(**{name: pandas.Series(own, index=found.index, dtype=object) for name, own in columns.items()})
+
+
+def require_resamples(rows: pandas.DataFrame) -> None:
+    """Refuse rows without resamples.
+
+    Raises:
+        MissingResamplesError: If a row has none.
+    """
+    if "resampled" not in rows or rows["resampled"].isna().any():
+        run = rows["run"].iloc[0]
+        raise MissingResamplesError(f"{run}: its scores have no resamples (.npz); run the rule that writes them again")
 
 
 def read_resamples(path: Path | str) -> dict[int, tuple[ndarray, ndarray]]:

@@ -15,6 +15,7 @@ from numpy import ndarray
 from headroom.claims.evidence import compute_kept, each_run, iterate_scaled_runs, number
 from headroom.claims.verdict import Number, Reading, above, below, exactly
 from headroom.core.heads import KINDS, Head
+from headroom.core.resamples import require_resamples
 from headroom.core.statistics import Estimate, over_runs
 from headroom.study.selection import main_metric, parse_heads, rows_where, select_judged
 from headroom.study.tables import StudyTables
@@ -179,6 +180,7 @@ def _against(rows: pandas.DataFrame, method: str, other: str) -> pandas.DataFram
     This is the score of the first less that of the other, measured and on every resample, (1 + samples,).
     """
     first, second = (rows_where(rows, method=name) for name in (method, other))
+    require_resamples(pandas.concat([first, second]))
     both = first.merge(second, on=["scope", "setting"], suffixes=("", "_other"))
     ours, theirs = (
         [numpy.r_[value, drawn] for value, drawn in zip(both[f"value{end}"], both[f"resampled{end}"])]
