@@ -52,11 +52,10 @@ reference: environment  ## run the reference studies again and compare their ver
 	done
 	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
-renew: environment  ## decide the claims of shipped studies again, from archives of their tables, and write their pages: make renew ARCHIVES=archives
-	@test -n "$(ARCHIVES)" || { echo 'make renew: no archives; say e.g. make renew ARCHIVES=archives (docs/running.md says where they are)' >&2; exit 1; }
-	@$(RUN) headroom reference --archives "$(ARCHIVES)"
+renew: environment  ## decide the claims of shipped studies again, from their tables; with ARCHIVES=archives all of them, with their pages
+	@$(RUN) headroom reference $(if $(ARCHIVES),--archives "$(ARCHIVES)")
 
-archives: environment  ## write the tables of finished studies as archives: make archives STUDIES="starter multi30k" ARCHIVES=archives
+archives: environment  ## write all tables of finished studies, with resamples, as archives: make archives STUDIES="starter multi30k" ARCHIVES=archives
 	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
 	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 

@@ -16,7 +16,6 @@ import argparse
 import csv
 import io
 import logging
-import lzma
 import math
 import platform
 import shutil
@@ -241,7 +240,7 @@ def _as_csv(rows: Iterable[Sequence[str]]) -> bytes:
 
 def _write_archive(archive: Path, files: Mapping[str, bytes]) -> None:
     """Write files by their names as one archive; the same files make the same bytes."""
-    with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9 | lzma.PRESET_EXTREME) as packed:
+    with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9) as packed:
         for name, content in sorted(files.items()):
             about = tarfile.TarInfo(name)
             about.size = len(content)
