@@ -327,8 +327,8 @@ def decide(results: Path, shipped: Path, alike: float) -> None:
     from headroom.claims.answer import answer
     from headroom.claims.entries import papers_asked
     from headroom.claims.evaluation import evaluate
-    from headroom.claims.rows import ANSWER, claim_rows, number_rows
-    from headroom.claims.table import CLAIMS, NUMBERS
+    from headroom.claims.rows import claim_rows, number_rows
+    from headroom.claims.table import ANSWER, CLAIMS, NUMBERS
     from headroom.study.configuration import found_in
 
     tables = found_in(results)
