@@ -12,10 +12,7 @@ import pytest
 
 SHIPPED = Path(__file__).parents[2] / "reports" / "reference"
 
-LOST = {
-    *("entailment", "gates-multi30k", "ladder-narrow", "ladder-narrowest"),
-    *("multi30k", "repulsion-multi30k", "smollm2", "starter"),
-}
+LOST = {"entailment", "gates-multi30k", "ladder-narrow", "multi30k", "repulsion-multi30k", "smollm2"}
 """Studies whose tables are lost, until they have been run again (docs/running.md)."""
 
 MOST = 8_000_000
@@ -73,10 +70,12 @@ NUMBERS: dict[str, tuple[str, str, Callable[[str, str], float]]] = {
     "bakeoff-sst2": ("V5", "sst2", excess_of_rare_words),
     "gates": ("M5", "translation", loss_of_the_last_cross_site),
     "glue": ("V5", "rte", excess_of_rare_words),
+    "ladder-narrowest": ("M5", "translation", loss_of_the_last_cross_site),
     "multi30k-french": ("M5", "translation", loss_of_the_last_cross_site),
     "repulsion": ("R6", "translation", cost_of_repulsion),
     "snli": ("V5", "snli", excess_of_rare_words),
     "sst2": ("V5", "sst2", excess_of_rare_words),
+    "starter": ("M5", "translation", loss_of_the_last_cross_site),
     "tatoeba-french": ("M5", "translation", loss_of_the_last_cross_site),
     "tatoeba-german": ("M5", "translation", loss_of_the_last_cross_site),
 }
