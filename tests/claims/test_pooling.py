@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -18,6 +19,7 @@ from headroom.claims.verdict import (
     OF_ONE_MODEL,
     UNDECIDED,
     Condition,
+    Number,
 )
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
 from headroom.report.reference import list_shipped
@@ -90,6 +92,11 @@ def test_bounds_stay_bounds_and_counts_have_a_range() -> None:
         study("s1", 0.3, "a", low=0.3, high=0.3, **counted), study("s2", 0.7, "b", low=0.7, high=0.7, **counted)
     )
     assert (row["value"], row["low"], row["high"], row["verdict"]) == (0.5, 0.3, 0.7, HOLDS)
+
+
+def test_a_count_that_is_alike_everywhere_is_written_alone() -> None:
+    alike = Number("n", Estimate(0.5314, 0.5312, 0.5316), "share", ends="counted")
+    assert alike.text() == alike.bare() == replace(alike, found=Estimate(0.53)).text()
 
 
 def test_a_row_without_an_interval_does_not_count() -> None:

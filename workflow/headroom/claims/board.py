@@ -7,7 +7,7 @@ from textwrap import shorten, wrap
 
 from headroom.claims.entries import read_papers
 from headroom.claims.evaluation import Decision, recommend
-from headroom.claims.verdict import NOT_COMPARABLE, UNDECIDED, VERDICTS
+from headroom.claims.verdict import FAILS_HERE, HOLDS_HERE, NOT_COMPARABLE, UNDECIDED, VERDICTS
 from headroom.claims.words import in_words
 from headroom.core.errors import visible
 
@@ -40,7 +40,7 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
     claim = group[0].claim
     yield from wrap(claim.sentence, WIDTH, initial_indent=f"{claim.id:5}", subsequent_indent=" " * 5)
     for one in group:
-        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):27}  "
+        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):18}  "
         whole = one.whole
         words = in_words(claim, whole.deciding, one.task, one.kind) if whole and whole.numbers else ""
         barrier = whole.barrier if whole else ""
@@ -49,4 +49,9 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
         yield (start + shorten(words, room, placeholder=" ...")).rstrip()
 
 
-_SHORT = {UNDECIDED: "undecided", NOT_COMPARABLE: "not comparable"}
+_SHORT = {
+    HOLDS_HERE: "holds (this model)",
+    FAILS_HERE: "fails (this model)",
+    UNDECIDED: "undecided",
+    NOT_COMPARABLE: "not comparable",
+}

@@ -97,6 +97,9 @@ class Number:
         if math.isnan(self.found.low) or self.found.low == self.found.high:
             return self.bare()
         scaled, digits = self._scaled()
+        ends = {number(end, digits, decimals=self._most) for end in scaled}
+        if self.ends == "counted" and len(ends) == 1:
+            return self.bare()
         return estimate(*scaled, signed=self.signed, digits=digits, most=self._most) + self._suffix
 
     def bare(self) -> str:
