@@ -13,11 +13,9 @@ import yaml
 from claims.claim_tables import curve
 from claims.claim_tables import study as write_tables
 from headroom.core.errors import HeadroomError
+from headroom.report.archives import ARCHIVE, COPIED, TABLES, pack, unpack
 from headroom.report.reference import (
     ALIKE,
-    ARCHIVE,
-    COPIED,
-    TABLES,
     TIMED_CLAIMS,
     TIMED_NUMBERS,
     VERSIONS,
@@ -25,10 +23,8 @@ from headroom.report.reference import (
     decide,
     list_shipped,
     main,
-    pack,
     renew,
     ship,
-    unpack,
     write_index,
     write_versions,
 )
