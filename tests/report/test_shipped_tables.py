@@ -12,7 +12,7 @@ import pytest
 
 SHIPPED = Path(__file__).parents[2] / "reports" / "reference"
 
-LOST = {"entailment", "gates-multi30k", "ladder-narrow", "multi30k", "repulsion-multi30k", "smollm2"}
+LOST = {"entailment", "gates-multi30k", "multi30k", "repulsion-multi30k", "smollm2"}
 """Studies whose tables are lost, until they have been run again (docs/running.md)."""
 
 MOST = 8_000_000
@@ -70,6 +70,7 @@ NUMBERS: dict[str, tuple[str, str, Callable[[str, str], float]]] = {
     "bakeoff-sst2": ("V5", "sst2", excess_of_rare_words),
     "gates": ("M5", "translation", loss_of_the_last_cross_site),
     "glue": ("V5", "rte", excess_of_rare_words),
+    "ladder-narrow": ("M5", "translation", loss_of_the_last_cross_site),
     "ladder-narrowest": ("M5", "translation", loss_of_the_last_cross_site),
     "multi30k-french": ("M5", "translation", loss_of_the_last_cross_site),
     "repulsion": ("R6", "translation", cost_of_repulsion),
