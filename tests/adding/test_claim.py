@@ -42,7 +42,7 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
     project.headroom("claims", "--study", "toy", "--tables", table, *files)
     found = [line for line in (project.root / "claims.csv").read_text().splitlines() if ",M16," in line]
     assert [line.split(",")[3] for line in found] == ["translation.baseline.seed1", "pooled"]
-    assert all(",holds," in line for line in found)
+    assert all(",holds in this model," in line for line in found)
 
     shown = ["--claims", "claims.csv", "--numbers", "numbers.csv"]
     project.headroom("report", "--study", "toy", "--tables", table, *shown, "--output", "page.html")
@@ -50,5 +50,5 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
     row = page.partition('id="claim-M16"')[2].partition("</details>")[0]
     assert "The model is small." in row
     assert "less than 1000000 parameters" in row
-    assert 'class="verdict holds"' in row
-    assert 'class="verdict does-not-hold"' not in row
+    assert 'class="verdict holds-in-this-model"' in row
+    assert 'class="verdict does-not-hold' not in row

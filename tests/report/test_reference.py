@@ -225,7 +225,8 @@ def archives_of(study: str, directory: Path) -> Iterator[tuple[Path, float]]:
     yield SHIPPED / study / ARCHIVE, ALIKE
     asked = ["git", "show", f"{WITH_ARCHIVES}:reports/reference/{study}/{ARCHIVE}"]
     shown = subprocess.run(asked, cwd=ROOT, capture_output=True) if shutil.which("git") else None
-    if shown and not shown.returncode and study != "repulsion":  # which was put together of several
+    others = {"repulsion", "starter"}  # put together of several archives; trained again
+    if shown and not shown.returncode and study not in others:
         archive = directory / study / ARCHIVE
         archive.parent.mkdir(parents=True)
         archive.write_bytes(shown.stdout)

@@ -80,7 +80,7 @@ MAY_BE_EMPTY = {
     "pruning": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
     "pruning_epochs": {*RIGHT_OR_WRONG, "removed", "calibration_error"},
     "settling": {"k"},
-    "attention_stats": {"target", "trees", "baseline", "low", "high"},
+    "attention_stats": {"kind", "layer", "head", "target", "trees", "baseline", "low", "high"},
     "roles": {"trees", "baseline", "low", "high"},
     "timing": {"cache_bytes"},  # of models of transformers that generate
     "phenomena": {"random", "beyond", "beyond_low", "beyond_high", "p"},
@@ -89,9 +89,12 @@ MAY_BE_EMPTY = {
     "rank_correlation": {"value", "low", "high", "ceiling"},
     "claims": {
         *("task", "part", "value", "low", "high", "unit", "number", "side", "threshold", "refuted", "barrier"),
-        *("these_low", "these_high", "votes", "ground", "trainings", "needed", "signature"),
+        *("these_low", "these_high", "spread", "votes", "ground", "trainings", "needed", "signature"),
     },
-    "numbers": {"part", "value", "low", "high", "side", "threshold", "refuted", "words"},
+    "numbers": {
+        *("part", "value", "low", "high", "these_low", "these_high", "least", "most"),
+        *("side", "threshold", "refuted", "words"),
+    },
 }
 
 
