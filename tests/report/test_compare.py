@@ -115,7 +115,7 @@ def test_the_page_fits_phones_and_desks(browser: Browser, page: Path, width: int
 
 def test_a_cell_says_what_it_rests_on() -> None:
     row = {"kind": "translation", "trainings": "a b c", "sources": "Multi30k Tatoeba"}
-    assert describe_scope(row) == "3 trainings of Multi30k and Tatoeba"
+    assert describe_scope(row) == "3 trainings of 2 sources, Multi30k and Tatoeba"
     assert describe_scope(row | {"trainings": "a"}) == "this model, other sentences"
     assert describe_scope(row | {"trainings": "a", "sources": "", "ends": "counted"}) == "counted in 1 training"
     assert describe_scope({"kind": "translation"}) == ""

@@ -69,7 +69,7 @@ def living(group: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return a fresh project with studies of generated text: `long` takes minutes, `brief` longer than a query of it."""
+    """Return a fresh project with studies of generated text: `long` takes minutes, `brief` longer than a query."""
     project = new_project(tmp_path_factory.mktemp("cluster") / "project")
     for name, sentences in {"long": 600_000, "brief": 100_000}.items():
         changed = project.configure({"study": name, "translation.corpus.train": sentences})
