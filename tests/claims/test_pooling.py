@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from headroom.claims.pooling import by_ground, over_corpora, read_grounds
+from headroom.claims.pooling import by_ground, compute_p, over_corpora, read_grounds
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.claims.verdict import (
     FAILS,
@@ -97,6 +97,15 @@ def test_bounds_stay_bounds_and_counts_have_a_range() -> None:
 def test_a_count_that_is_alike_everywhere_is_written_alone() -> None:
     alike = Number("n", Estimate(0.5314, 0.5312, 0.5316), "share", ends="counted")
     assert alike.text() == alike.bare() == replace(alike, found=Estimate(0.53)).text()
+
+
+def test_p_is_that_of_the_nearest_end_by_the_side_that_faces_it() -> None:
+    row = {"ends": "interval", "value": 2.0, "low": 0.0, "high": 9.0, "threshold": 0.0, "refuted": 0.0}
+    assert compute_p(row) == pytest.approx(0.05)
+    assert compute_p(row | {"refuted": 9.0}) == pytest.approx(0.05)
+    assert compute_p(row | {"threshold": 9.0, "refuted": 9.0}) == pytest.approx(0.05)
+    assert compute_p(row | {"threshold": 2.0}) == 1.0
+    assert math.isnan(compute_p(row | {"ends": "bounds"}))
 
 
 def test_a_row_without_an_interval_does_not_count() -> None:

@@ -2,13 +2,19 @@
 
 import numpy
 import pytest
-from headroom.core.statistics import benjamini_hochberg, holm
+from headroom.core.statistics import benjamini_hochberg, expect_false, holm
 from scipy import stats
 
 
 def test_holm_worked_by_hand() -> None:
     # sorted .01 .02 .03 .04: times 4, 3, 2, 1 = .04 .06 .06 .04, never below an earlier one
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_as_many_false_rejections_are_expected_as_true_hypotheses_allow() -> None:
+    assert expect_false([0.001, 0.01, 0.2, 0.4, 0.6, 0.9], 0.05) == pytest.approx(0.05 * 4)  # two above 0.5
+    assert expect_false([0.6, 0.7], 0.05) == pytest.approx(0.05 * 2)
+    assert expect_false([], 0.05) == 0
 
 
 def test_holm_stops_at_one() -> None:

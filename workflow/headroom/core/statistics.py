@@ -280,6 +280,15 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
+def expect_false(p_values: Sequence[float], level: float) -> float:
+    """Return how many of these tests are expected to reject a true null hypothesis at a level (Storey 2002).
+
+    Hypotheses that are true have p above 0.5 in half of the cases: twice as many as have it are taken to be true.
+    """
+    true = 2 * sum(p > 0.5 for p in p_values)
+    return level * min(true, len(p_values))
+
+
 # Means over runs
 
 

@@ -160,7 +160,7 @@ def unpack(archive: Path, parent: Path) -> Path:
 
 
 def read_rows(table: Path) -> list[dict[str, str]]:
-    """Return the rows of a table of claims or numbers as they are written."""
+    """Return the rows of a table as they are written."""
     if not table.is_file():
         raise HeadroomError(f"{table}: missing; run the study, or ship it first")
     with open(table, encoding="utf-8", newline="") as stream:

@@ -3,6 +3,7 @@
 It reads `claims.csv`, `numbers.csv` and the curves. Studies are put together within a ground (`claims.pooling`).
 """
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +15,13 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.pooling import by_ground, describe_tasks, number_of_ground
+from headroom.claims.pooling import by_ground, compute_p, describe_tasks, number_of_ground
 from headroom.claims.sizes import SizeSlope, size_rows, size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import FAILS, FAILS_HERE, HOLDS, HOLDS_HERE, NOT_RUN, VERDICTS
 from headroom.core.errors import visible
 from headroom.core.formatting import listing, plural
+from headroom.core.statistics import LEVEL, expect_false
 from headroom.experiments.pruning.claims import average_main_curve
 from headroom.figures import palette, panels
 from headroom.figures.names import order_name, task_name
@@ -92,6 +94,7 @@ def render(studies: Sequence[FinishedStudy], documents: Mapping[str, str] | None
         documents=documents or {},
         grounds=grounds,
         decided=plural(sum(one.verdict in DECIDED for one in grounds), "decided cell"),
+        wrong=f"{expect_false([one.p for one in grounds if not math.isnan(one.p)], 1 - LEVEL):.1f}",
         reports={one.name: one.report for one in studies if one.report},
         words=VERDICTS,
         in_this_model=IN_THIS_MODEL,
@@ -120,6 +123,7 @@ class GroundCell:
     scope: str = ""  # the trainings that it rests on, and the sources of their text
     spread: str = ""  # how far other trainings differ, of a number of one training
     words: str = ""  # what the number is, `{}` in its place
+    p: float = math.nan  # of its being at what decides
 
     @property
     def anchor(self) -> str:
@@ -139,7 +143,9 @@ def ground_rows(studies: Sequence[FinishedStudy]) -> Iterator[GroundCell]:
         ours = number_of_ground(row).text() if "value" in row else row["barrier"]
         ground = f"{row['ground']}, {row['kind']}"
         about = {"scope": describe_scope(row), "spread": _find_spread(row, claims), "words": next(iter(words), "")}
-        yield GroundCell(row["claim"], row["part"], ground, row["verdict"], ours, row["studies"], **about)
+        yield GroundCell(
+            row["claim"], row["part"], ground, row["verdict"], ours, row["studies"], **about, p=compute_p(row)
+        )
 
 
 def describe_scope(row: Mapping[str, Any]) -> str:

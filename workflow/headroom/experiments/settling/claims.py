@@ -123,17 +123,20 @@ def _read_settled(runs: list[pandas.DataFrame], criterion: str, early: float, se
     if not found:
         return None
     sites = [_within_sites(one.early, one.end) for one in found]
-    raw, about = _correlation(sites), {"epoch": found[0].epoch, "last": found[0].last}
+    raw = _correlation(sites)
+    about: dict[str, str | float] = {"epoch": found[0].epoch, "last": found[0].last}
     if all(all(one.halves) for one in found):
         ceilings = [one.ceiling for one in found]
         corrected = _correlation([own / ceiling for own, ceiling in zip(sites, ceilings)])
+        about |= {"over": " over what noise allows"}
         numbers = [
-            Number("spearman", corrected, about=about | {"over": " over what noise allows"}, asked=above(settled)),
+            Number("spearman", corrected, about=about, asked=above(settled), limits=(-1.0, 1.0)),
             Number("uncorrected", raw),
             Number("ceiling", Estimate(float(numpy.mean(ceilings)))),
         ]
     else:
-        numbers = [Number("spearman", raw, about=about | {"over": ", not corrected for noise"}, asked=above(settled))]
+        about |= {"over": ", not corrected for noise"}
+        numbers = [Number("spearman", raw, about=about, asked=above(settled), limits=(-1.0, 1.0))]
     if len(found) > 1:
         alike = [float(_within_sites(one.end, other.end).mean()) for one, other in combinations(found, 2)]
         numbers.append(Number("other_seeds", Estimate(float(numpy.mean(alike)))))
