@@ -104,7 +104,7 @@ def test_p_is_that_of_the_nearest_end_by_the_side_that_faces_it() -> None:
     assert compute_p(row) == pytest.approx(0.05)
     assert compute_p(row | {"refuted": 9.0}) == pytest.approx(0.05)
     assert compute_p(row | {"threshold": 9.0, "refuted": 9.0}) == pytest.approx(0.05)
-    assert compute_p(row | {"threshold": 2.0}) == 1.0
+    assert compute_p(row | {"threshold": 2.0}) == 1.0  # the end that it is nearest to
     assert math.isnan(compute_p(row | {"ends": "bounds"}))
 
 

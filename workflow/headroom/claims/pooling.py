@@ -29,7 +29,7 @@ from headroom.claims.verdict import (
     within,
 )
 from headroom.core.files import atomic_path
-from headroom.core.statistics import LEVEL, Estimate, estimate_mean
+from headroom.core.statistics import Estimate, estimate_mean, interval_p
 from headroom.study.configuration import tasks_of
 from headroom.study.selection import rows_where
 from headroom.study.tables import GROUNDS, StudyTables
@@ -122,18 +122,11 @@ def number_of_ground(row: "Row | pandas.Series[Any]") -> Number:
 
 
 def compute_p(row: Row) -> float:
-    """Return the two-sided p of a row of `by_ground` if its number were at the nearest end that decides.
-
-    By the normal distribution, from the side of its interval that faces this end; NaN without an interval.
-    """
-    from scipy.special import ndtri
-
+    """Return the p of a row of `by_ground` if its number were at the nearest end that decides; NaN but of intervals."""
     if row.get("ends") != "interval":
         return math.nan
-    value, sides = row["value"], (row["value"] - row["low"], row["high"] - row["value"])
-    nearest = min((row["threshold"], row["refuted"]), key=lambda end: abs(value - end))
-    half = sides[0] if value > nearest else sides[1]
-    return math.erfc(float(ndtri((1 + LEVEL) / 2)) * abs(value - nearest) / half / math.sqrt(2)) if half else 0.0
+    found = Estimate(row["value"], row["low"], row["high"])
+    return max(interval_p(found, end) for end in (row["threshold"], row["refuted"]))
 
 
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:

@@ -280,6 +280,15 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in corrected]
 
 
+def interval_p(found: Estimate, end: float) -> float:
+    """Return the two-sided p of a number being at an end, by the normal distribution from the side that faces it."""
+    from scipy.special import ndtr, ndtri
+
+    side = found.value - found.low if found.value > end else found.high - found.value
+    distance = abs(found.value - end)
+    return 2.0 * float(ndtr(-ndtri((1 + LEVEL) / 2) * distance / side)) if side else float(distance == 0)
+
+
 def expect_false(p_values: Sequence[float], level: float) -> float:
     """Return how many of these tests are expected to reject a true null hypothesis at a level (Storey 2002).
 
