@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -111,15 +110,6 @@ def test_a_job_ends_as_its_process_does(waiting: "tuple[subprocess.Popen[str], p
     assert job.wait() == -signal.SIGKILL
 
 
-def test_a_suspended_job_suspends_its_process(waiting: "tuple[subprocess.Popen[str], psutil.Process]") -> None:
-    job, process = waiting
-    job.send_signal(signal.SIGTSTP)
-    wait_until(lambda: process.status() == psutil.STATUS_STOPPED, "a stopped process")
-    wait_until(lambda: psutil.Process(job.pid).status() == psutil.STATUS_STOPPED, "a stopped job")
-    job.send_signal(signal.SIGCONT)
-    wait_until(lambda: process.status() != psutil.STATUS_STOPPED, "a running process")
-
-
 def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path) -> None:
     started = (
         "import os, subprocess, sys\n"
@@ -142,42 +132,3 @@ def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path)
     assert "usage: python -m headroom compare" in said
     wait_until(lambda: has_ended(server), "the end of the server")
     assert not Path(address).parent.exists()
-
-
-def test_without_its_server_a_job_runs_itself(server: psutil.Process, tmp_path: Path) -> None:
-    server.kill()
-    server.wait()
-    assert finish(["docs", "--table", "configuration.md", "--tables", "tables.md"], cwd=tmp_path)[0] == 0
-    assert (tmp_path / "tables.md").stat().st_size
-
-
-def test_without_room_for_its_address_there_is_no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (long := tmp_path / ("long" * 30)).mkdir()
-    monkeypatch.delenv(ADDRESS, raising=False)
-    monkeypatch.setattr("tempfile.tempdir", str(long))
-    assert start_server() is None
-    assert ADDRESS not in os.environ
-    assert not [*long.iterdir()]
-
-
-def test_limits_are_those_of_the_job(server: psutil.Process, tmp_path: Path) -> None:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-    status, _, said = finish(
-        ["docs", "--table", "configuration.md", "--tables", "tables.md"], cwd=tmp_path, preexec_fn=limit
-    )
-    assert status != 0
-    assert "File too large" in said
-
-
-def test_the_benchmark_of_a_job_is_that_of_its_process(server: psutil.Process, tmp_path: Path) -> None:
-    plan = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
-    assert finish(["--benchmark", "job.tsv", "--bound", "512", *plan], cwd=tmp_path)[0] == 0
-    header, values = (line.split("\t") for line in (tmp_path / "job.tsv").read_text().splitlines())
-    measured = dict(zip(header, map(float, values), strict=True))
-    assert measured.keys() == {"s", "max_rss", "cpu_time", "bound"}
-    assert 0 < measured["cpu_time"] <= 1.5 * measured["s"] + 0.1
-    assert 20 < measured["max_rss"] < 4000
-    assert measured["bound"] == 512

@@ -3,7 +3,6 @@
 import argparse
 import io
 import sys
-import zipfile
 from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,10 +144,3 @@ class Exploit:
 
     def __reduce__(self) -> tuple[Any, tuple[str, str]]:
         return open, (str(self.path), "w")
-
-
-def write_packed(path: Path, output: Path) -> None:
-    """Write a checkpoint's parts compressed, which torch can read and never writes."""
-    with zipfile.ZipFile(path) as plain, zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in plain.infolist():
-            archive.writestr(part.filename, plain.read(part))

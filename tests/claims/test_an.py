@@ -10,18 +10,15 @@ from claims.claim_tables import Row, curve, numbers_in, scored, study
 from claims.claim_tables import expect as expect_of
 from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
-from headroom.claims.evaluation import Decision, evaluate, recommend
+from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from headroom.core.statistics import Estimate, find_median
 from headroom.experiments.arms.effects import prunability
-from headroom.experiments.arms.head_counts import heads_per_site, sweeps
 from headroom.experiments.arms.paired import chosen_alphas, main_pair
 from headroom.experiments.training.claims import little_annealed
 from headroom.report.first_screen import ClaimVerdict
-from headroom.study.arms import ArmDescription, describe_arm
+from headroom.study.arms import ArmDescription
 from headroom.study.configuration import tasks_in
 from headroom.study.tables import StudyTables
-from pandas import Series
 from scipy.stats import ttest_rel
 
 BASE = [30.0, 31.0, 29.0]
@@ -113,17 +110,6 @@ def test_r1_names_other_alphas(tmp_path: Path) -> None:
     assert "(higher is more alike), svgd-2 less baseline: +0.04" in found.ours
 
 
-def test_r1_is_not_decided_by_growth_other_heads_or_other_measures(tmp_path: Path) -> None:
-    arms = [*ARMS, *(ArmDescription(f"{method}-2", method, heads=2) for method in ("baseline", "svgd"))]
-    repelled = [0.44, 0.44, 0.44]
-    rows = likeness(baseline=ALIKE, svgd=repelled, growth=repelled, baseline_2=ALIKE, svgd_2=[0.7, 0.7, 0.7])
-    rows += likeness(epoch=1, baseline=[0.25, 0.26, 0.24])
-    rows += likeness("z_cosine", baseline=[0.25] * 3, svgd=[0.5] * 3)
-    found = expect("R1", HOLDS, tmp_path / "1", known=arms, diversity=rows)
-    assert numbers_in(found.ours) == "−0.060 −0.085 −0.035 80 0.033 2 2 +0.20 0.18 0.22 0 +0.25 +0.25"
-    expect("R1", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN))
-
-
 def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
     found = expect("R2", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)))
     low, high = ttest_rel(GAIN, BASE).confidence_interval()
@@ -151,59 +137,6 @@ def test_models_that_no_regulariser_can_improve_are_not_comparable(claim: str, t
 def test_a_loss_that_was_annealed_says_little(share: float, found: str) -> None:
     described = tasks_in({"translation": {"training": {"annealed_share": share}}})
     assert little_annealed(StudyTables(described=described), "translation.svgd.seed1", most=0.25) == found
-
-
-@pytest.mark.parametrize(
-    ("alphas", "verdict", "needs"),
-    [
-        ({"svgd": 0}, UNDECIDED, "smaller alphas"),  # the only one
-        ({"svgd-1": 1, "svgd-2": 0}, UNDECIDED, "smaller alphas"),
-        ({"svgd-1": 0, "svgd-2": 1}, UNDECIDED, "larger alphas"),
-        ({"svgd-1": 0, "svgd-2": 1, "svgd-3": 0}, FAILS, ""),
-    ],
-)
-def test_r2_is_refuted_only_between_alphas_that_were_tried(
-    alphas: dict[str, int], verdict: str, needs: str, tmp_path: Path
-) -> None:
-    """Alphas rise; the one with 1 is the best on `check`."""
-    arms = [
-        ARMS[0],
-        *(ArmDescription(name, "svgd", others=(("alpha", f"0.{place}"),)) for place, name in enumerate(alphas, 1)),
-    ]
-    names = {name.replace("-", "_"): best for name, best in alphas.items()}
-    for place, (gains, expected) in enumerate(((more(-0.8, -0.9, -0.7), verdict), (GAIN, HOLDS))):
-        rows = scored(baseline=BASE, **dict.fromkeys(names, gains))
-        given = {"evaluation": [*rows, *checked(baseline=30, **names)], "training": losses(rows)}
-        (one,) = decided("R2", study(tmp_path / str(place), known=arms, **given))
-        assert (one.verdict, recommend(one)) == (expected, needs if expected == UNDECIDED else "")
-
-
-def test_other_arms_need_no_precondition(tmp_path: Path) -> None:
-    both, others = scored(baseline=BASE, svgd=GAIN), scored(spos=BASE, growth=BASE, svgd_first=BASE)
-    training = [*losses(both), *losses(others, train=1.1)]
-    tables = study(tmp_path, known=ARMS, evaluation=[*both, *others], training=training)
-    (one,) = decided("R2", tables)
-    assert (one.verdict, one.seeds) == (HOLDS, 3)
-
-
-def test_verdicts_on_arms_name_the_runs_of_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:
-    rows = scored(baseline=BASE, svgd=GAIN, spos=[*BASE, 30.0], svgd_first=GAIN[:2], growth=BASE)
-    tables = study(tmp_path / "1", known=ARMS, evaluation=rows, training=losses(rows))
-    found = {claim: decided(claim, tables)[0] for claim in ("R2", "R3", "R4", "R7")}
-    assert {claim: one.seeds for claim, one in found.items()} == {"R2": 3, "R3": 3, "R4": 2, "R7": 3}
-    assert found["R4"].whole is not None
-    arms = ("baseline", "svgd", "svgd-first")
-    assert set(found["R4"].whole.runs) == {f"translation.{arm}.seed{seed}" for arm in arms for seed in (1, 2)}
-    arms = with_heads("baseline", 2, 4)
-    rows = scored(**{arms[0].name: BASE, arms[1].name: GAIN[:2]})
-    assert decided("R5", study(tmp_path / "2", known=arms, evaluation=rows))[0].seeds == 2
-
-
-def test_r2_is_not_decided_by_fewer_than_three_seeds(tmp_path: Path) -> None:
-    expect("R2", UNDECIDED, tmp_path / "3", evaluation=scored(baseline=BASE[:2], svgd=more(0.8, 0.8)))  # alike by luck
-    found = expect("R2", UNDECIDED, tmp_path / "1", evaluation=scored(baseline=[30], svgd=[99]))
-    assert numbers_in(found.ours).startswith("+69.0")
-    expect("R2", UNDECIDED, tmp_path / "2", evaluation=scored(baseline=[30, 31], svgd=[99]))  # one seed in common
 
 
 def checked(**scores: float) -> list[Row]:
@@ -279,11 +212,6 @@ def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
     expect("R4", UNDECIDED, tmp_path / "6", known=other, evaluation=first(-0.3, -0.3, -0.3))
 
 
-@pytest.mark.parametrize("claim", ["R4", "R7"])
-def test_without_a_gain_no_other_arm_is_needed_to_say_so(claim: str, tmp_path: Path) -> None:
-    expect(claim, NOT_COMPARABLE, tmp_path, evaluation=scored(baseline=BASE, svgd=more(-0.8, -0.9, -0.7)))
-
-
 def with_heads(method: str, *numbers: int) -> list[ArmDescription]:
     return [ArmDescription(f"{method}-{number}", method, heads=number, width=64) for number in numbers]
 
@@ -301,32 +229,6 @@ def test_r5_asks_whether_the_largest_number_is_worse_than_the_best(tmp_path: Pat
     same = scored(baseline_2=small, baseline_4=BASE, baseline_16=BASE)
     expect("R5", UNDECIDED, tmp_path / "3", known=arms, evaluation=same)
     expect("R5", NOT_RUN, tmp_path / "4", known=arms, evaluation=scored(baseline_2=small, svgd_4=BASE))
-
-
-def test_r5_judges_every_way_to_train_apart(tmp_path: Path) -> None:
-    arms = [*with_heads("baseline", 4, 16), *with_heads("svgd", 4, 16)]
-    rows = scored(baseline_4=more(0.5, 0.6, 0.4), baseline_16=BASE, svgd_4=BASE, svgd_16=GAIN)
-    found = {one.part: one.verdict for one in decided("R5", study(tmp_path, known=arms, evaluation=rows))}
-    assert found == {"baseline-4": HOLDS, "svgd-4": FAILS}
-
-
-def test_the_width_of_heads_is_that_of_the_model() -> None:
-    assert describe_arm("few", {"method": "baseline", "heads": 2}, {"heads": 8, "width": 64}).width == 64
-    assert describe_arm("few", {"method": "baseline", "heads": 2}, {"source": "hub"}).width is None
-
-
-def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> None:
-    arms = [ArmDescription("baseline", "baseline"), *with_heads("baseline", 2)]
-    heads = [
-        {"run": "translation.baseline.seed1", "kind": kind, "layer": 1, "head": head, "criterion": "gradient-example"}
-        for kind, amount in (("E", 3), ("D", 4))
-        for head in range(1, amount + 1)
-    ]
-    tables = study(tmp_path, known=arms, evaluation=scored(baseline=BASE, baseline_2=BASE), scores=heads)
-    assert heads_per_site(tables) == {"baseline": 4, "baseline-2": 2}
-    (sweep,) = sweeps(tables)
-    assert sweep.arms == {2: "baseline-2", 4: "baseline"}
-    assert sweep.first.name == "baseline"
 
 
 def rounds(*ratios: float) -> list[Row]:
@@ -348,11 +250,6 @@ def test_r6_takes_the_median_of_rounds(tmp_path: Path) -> None:
     expect("R6", NOT_RUN, tmp_path / "5", evaluation=both)
 
 
-def test_a_median_has_an_interval_from_order_statistics() -> None:
-    assert find_median(Series(range(1, 11), dtype=float)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
-    assert find_median(Series(range(1, 7), dtype=float)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
-
-
 def test_r7_asks_every_control(tmp_path: Path) -> None:
     arms = {"svgd": GAIN, "smoothing": BASE, "noise": more(0.1, 0.1, 0.1), "growth": more(0.2, 0.2, 0.2)}
     alike = likeness(baseline=[0.5] * 3, svgd=[0.4] * 3, growth=[0.45] * 3)
@@ -366,18 +263,6 @@ def test_r7_asks_every_control(tmp_path: Path) -> None:
     expect("R7", FAILS, tmp_path / "3", evaluation=same)
     wide = scored(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3), growth=BASE)
     expect("R7", UNDECIDED, tmp_path / "4", evaluation=wide)
-
-
-def test_r7_is_decided_only_with_growth_and_smoothing(tmp_path: Path) -> None:
-    both = {"baseline": BASE, "svgd": GAIN, "smoothing": BASE, "growth": BASE}
-    expect("R7", HOLDS, tmp_path / "1", evaluation=scored(**both))
-    for place, missing in enumerate(("smoothing", "growth"), start=2):
-        rows = scored(**{arm: values for arm, values in both.items() if arm != missing})
-        expect("R7", UNDECIDED, tmp_path / str(place), evaluation=rows)
-    rows = scored(**both | {"growth": GAIN})
-    expect("R7", FAILS, tmp_path / "4", evaluation=rows)
-    stronger = [replace(arm, others=(("alpha", "9"),)) if arm.name == "growth" else arm for arm in ARMS]
-    expect("R7", UNDECIDED, tmp_path / "5", known=stronger, evaluation=rows)  # growth as of another alpha
 
 
 def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:

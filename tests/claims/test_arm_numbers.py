@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, curve, scored, study
 from headroom.experiments.arms import numbers as arm_numbers
-from headroom.experiments.arms.head_counts import by_number
 from headroom.experiments.arms.numbers import SAME_SEED, TWO_SEEDS
 from headroom.experiments.arms.paired import scores_by_seed
 from headroom.experiments.arms.quantities import curve_area, removable_share
@@ -83,26 +82,6 @@ def test_curves_of_arms_are_those_of_the_last_epoch_of_every_run(tmp_path: Path)
     assert arm_numbers.of_curves(StudyTables(), curve_area) == {}
 
 
-def test_importance_of_one_head_is_uneven(tmp_path: Path) -> None:
-    usual = {"kind": "E", "layer": 1, "criterion": "gradient-example", "normalised": "raw"}
-    rows = [usual | {"head": head, "value": float(head == 1)} for head in (1, 2, 3, 4)]
-    early = [row | {"epoch": 1, "value": 1.0} for row in rows]
-    assert arm_numbers.unevenness(study(tmp_path, scores=[*early, *rows]))["baseline"][1] == pytest.approx(0.75)
-
-
-def test_values_are_averaged_over_sites(tmp_path: Path) -> None:
-    rows = [
-        {"kind": "E", "layer": layer, "measure": "z_cka", "epoch": epoch, "value": 0.1 * layer + epoch}
-        for layer in (1, 2)
-        for epoch in (1, 2)
-    ]
-    tables = study(tmp_path, diversity=rows)
-    found = arm_numbers.over_epochs(tables.diversity)
-    assert list(found["value"]) == pytest.approx([1.15, 2.15])
-    assert set(found["arm"]) == {"baseline"}
-    assert arm_numbers.by_seed(tables.diversity)["baseline"][1] == pytest.approx(1.65)
-
-
 RISING = [1.0, 2, 3, 4, 5, 6, 7, 8]
 """Scores of E1:1 ... E1:4, A1:1 ... A1:4: the best two are A1:3 and A1:4."""
 
@@ -146,12 +125,6 @@ def test_common_heads_of_seeds_and_of_arms(tmp_path: Path) -> None:
     assert arm_numbers.overlaps(study(tmp_path / "2", evaluation=scored(**ROWS))).empty
 
 
-def test_of_equal_heads_the_later_ones_are_important(tmp_path: Path) -> None:
-    """As in pruning, which takes heads of equal score away in table order."""
-    rows = [*heads("baseline.seed1", [0.0] * 8), *heads("baseline.seed2", [0.0, 0, 0, 0, 0, 0, 1, 1])]
-    assert set(arm_numbers.overlaps(study(tmp_path, scores=rows))["value"]) == {1.0}
-
-
 def test_times_of_updates_are_medians_of_ratios(tmp_path: Path) -> None:
     seconds = {"baseline": [1.0, 2.0, 1.0], "svgd": [1.5, 2.2, 1.2]}  # 1.5, 1.1, 1.2 times
     rows = [
@@ -163,14 +136,3 @@ def test_times_of_updates_are_medians_of_ratios(tmp_path: Path) -> None:
     assert (found["arm"], found["other"], found["rounds"]) == ("svgd", "baseline", 3)
     assert found["ratio"] == pytest.approx(1.2)
     assert math.isnan(found["low"]), "three rounds are too few for an interval"
-
-
-def test_scores_by_the_number_of_heads(tmp_path: Path) -> None:
-    arms = [ArmDescription("baseline", "baseline", heads=8), ArmDescription("few", "baseline", heads=2)]
-    arms += [ArmDescription("svgd", "svgd", heads=8)]  # tried with one number alone
-    tables = study(tmp_path, known=arms, evaluation=scored(baseline=[30.0, 32.0], few=[28.0], svgd=[31.0]))
-    found = by_number(tables)
-    assert found[["way", "heads", "arm", "value"]].to_numpy().tolist() == [
-        ["baseline", 2, "few", 28.0],
-        ["baseline", 8, "baseline", 31.0],
-    ]

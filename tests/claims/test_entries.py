@@ -1,12 +1,11 @@
 """Entries of claims: each has a rule that takes its thresholds, and mistakes name file and claim."""
 
-import re
 from pathlib import Path
 
 import pytest
 import yaml
 from headroom.claims.answer import read_answer
-from headroom.claims.entries import PLACE, Amount, all_claims, fill_in, find_function, read_papers, rule_of, threshold
+from headroom.claims.entries import PLACE, all_claims, find_function, read_papers, rule_of, threshold
 from headroom.core.errors import HeadroomError
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TASKS
@@ -30,26 +29,10 @@ def test_an_entry_of_the_answer_is_a_number_of_a_claim_or_a_function(entry) -> N
         assert entry.threshold in {"", *all_claims()[entry.claim].thresholds}
 
 
-def test_text_and_rule_have_the_same_threshold(tmp_path: Path) -> None:
-    assert "p < 0.05" in all_claims()["M2"].rule_text
-    text = (PLACE / "michel.yaml").read_text().replace("level: 0.05", "level: 0.01", 1)
-    (tmp_path / "michel.yaml").write_text(text)
-    (paper,) = read_papers(tmp_path)
-    assert paper.claims[1].thresholds_of("translation", "translation")["level"] == 0.01
-    assert "p < 0.05" not in paper.claims[1].rule_text
-
-
 def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
     tasks = {"opus": "translation", "sst2": "classification", "cola": "classification", "mine": "classification"}
     asked = {task: threshold("M15", "asked", task, kind) for task, kind in {**tasks, "wikitext": "language"}.items()}
     assert asked == {"opus": 0.2, "sst2": 0.6, "cola": 0.5, "mine": 0.5, "wikitext": 0.2}
-
-
-def test_numbers_in_texts() -> None:
-    values = {"half": 0.5, "few": 0.001, "batch": 16.0, "by_task": {"sst2": 0.6}, "arm": "svgd"}
-    text = "{half:%}, {few:%}, {batch}, {half}, {by_task[sst2]:%}, {arm}: {}"
-    assert fill_in(text, values) == "50 %, 0.1 %, 16, 0.5, 60 %, svgd: {}"
-    assert f"{Amount(1.05)}" == "1.05"
 
 
 @pytest.mark.parametrize(
@@ -65,13 +48,6 @@ def test_a_faulty_entry_is_named(change: dict[str, object], message: str, tmp_pa
     content["claims"]["R1"] |= change
     (tmp_path / "an.yaml").write_text(yaml.safe_dump(content))
     with pytest.raises(HeadroomError, match=message):
-        read_papers(tmp_path)
-
-
-def test_two_claims_of_one_number_are_named(tmp_path: Path) -> None:
-    for name in ("an", "other"):
-        (tmp_path / f"{name}.yaml").write_text((PLACE / "an.yaml").read_text())
-    with pytest.raises(HeadroomError, match=re.escape("other.yaml, claim R1: ")):
         read_papers(tmp_path)
 
 

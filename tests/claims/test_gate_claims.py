@@ -16,7 +16,6 @@ from claims.claim_tables import (
     expect,
     gated,
     numbers_in,
-    offset,
     pruned,
     role,
     study,
@@ -60,15 +59,6 @@ def test_v7_reads_between_two_models(tmp_path: Path) -> None:
     assert numbers_in(expect("V7", HOLDS, tmp_path / "3", pruned_models=[control(), *both]).ours).startswith("98 25 25")
 
 
-def test_v7_names_what_the_best_on_check_of_the_small_models_keeps(tmp_path: Path) -> None:
-    swept = [pruned(20, 0.0), pruned(12, -3.0), pruned(8, -2.5), pruned(2, -40.0)]
-    checked = [row | {"set": "check", "value": value} for row, value in zip(swept, (99.0, 96.0, 97.0, 70.0))]
-    found = decide(all_claims()["V7"], study(tmp_path, pruned_models=[control(), *swept, *checked]))[0]
-    (best,) = (number for number in found.numbers if number.name == "best")
-    assert round(best.found.value, 3) == 0.975
-    assert best.chosen == {"heads": "8"}
-
-
 @pytest.mark.parametrize(
     ("delta", "gain", "verdict"),
     [(0.0, 1.0, HOLDS), (-1.5, 1.0, FAILS), (-4.0, -4.0, HOLDS), (3.0, 7.0, NOT_COMPARABLE)],
@@ -98,18 +88,6 @@ def test_v7_is_about_all_heads_of_a_classifier(tmp_path: Path) -> None:
     assert verdict_of("V10", tables).verdict == NOT_RUN  # it speaks of several kinds of attention
 
 
-def test_v10_reads_the_sweep_at_half_of_all_heads(tmp_path: Path) -> None:
-    def everything(kept: int, delta: float) -> dict[str, Any]:
-        return pruned(kept, delta, heads=144, scope="all")
-
-    encoder, without = pruned(2, -50.0), control(heads=144, scope="all")
-    rows = [without, encoder, everything(90, -9.0), everything(72, -0.5)]
-    expect("V10", HOLDS, tmp_path / "1", pruned_models=rows)
-    expect("V10", FAILS, tmp_path / "2", pruned_models=[without, everything(72, -4.0), everything(20, 0.0)])
-    expect("V10", UNDECIDED, tmp_path / "3", pruned_models=[without, everything(72, -2.0)])
-    expect("V10", NOT_RUN, tmp_path / "4", pruned_models=[encoder, control()])
-
-
 def scratch(run: str, *gains: float, method: str = "scratch") -> list[dict[str, Any]]:
     """A pruned model with 100 BLEU, models from scratch that have less by these gains, and the same training."""
     where = {"scope": "all", "setting": 0.1, "run": run}
@@ -129,19 +107,6 @@ def test_v11_takes_the_interval_over_runs(tmp_path: Path) -> None:
     runs = [*scratch(RUN, -1.0), *scratch(OTHER_RUN, -1.1), *scratch(THIRD, -1.2)]
     expect("V11", FAILS, tmp_path / "2", pruned_models=runs)
     expect("V11", UNDECIDED, tmp_path / "3", pruned_models=[*scratch(RUN, 1), *scratch(OTHER_RUN, 3)])
-
-
-def test_v11_takes_the_models_from_scratch_of_a_single_run(tmp_path: Path) -> None:
-    expect("V11", HOLDS, tmp_path / "1", pruned_models=scratch(RUN, 1.0, 1.1, 1.2))
-    expect("V11", UNDECIDED, tmp_path / "2", pruned_models=scratch(RUN, 1.0))
-    expect("V11", NOT_RUN, tmp_path / "3", pruned_models=[pruned(12, 0.0), control()])
-
-
-def test_v11_reports_random_layouts_from_scratch(tmp_path: Path) -> None:
-    rows = [row for run in (RUN, OTHER_RUN) for row in scratch(run, 1.0)]
-    random = [row for run in (RUN, OTHER_RUN) for row in scratch(run, 3.0, method="random-scratch")[2:]]
-    found = expect("V11", HOLDS, tmp_path, pruned_models=[*rows, *random])
-    assert numbers_in(found.ours).endswith("2 +2.00")
 
 
 EVENS = [role(name, "-1") for name in ENCODER[::2]]
@@ -170,15 +135,6 @@ def test_v8_sums_over_runs(tmp_path: Path, kept: tuple[int, ...], verdict: str) 
     expect("V8", verdict, tmp_path, gates=gates, roles=roles)
 
 
-def test_v8_compares_within_layers(tmp_path: Path) -> None:
-    """A layer that keeps all its heads, and all of which have a role, says nothing of roles."""
-    layer = [role(name, "-1") for name in ENCODER[:4]]
-    runs = (RUN, OTHER_RUN, THIRD)
-    gates = [row | {"run": run} for run in runs for row in gated(ENCODER[:4])]
-    found = expect("V8", UNDECIDED, tmp_path, gates=gates, roles=[row | {"run": run} for run in runs for row in layer])
-    assert numbers_in(found.ours).startswith("0")
-
-
 def drawn_models(random: numpy.random.Generator, odds: float) -> list[Survivors]:
     """Return pruned models of three runs, of four layers of eight heads, in which a role multiplies the odds."""
     made = []
@@ -199,15 +155,6 @@ def test_v8_has_an_exact_interval(odds: float) -> None:
         assert found.low <= found.value <= found.high
         missed += not found.low <= math.log(odds) <= found.high
     assert missed / 400 <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
-
-
-def test_v8_needs_a_setting_between_all_and_nothing(tmp_path: Path) -> None:
-    expect("V8", UNDECIDED, tmp_path / "1", gates=gated(ENCODER), roles=EVENS)
-    expect("V8", NOT_RUN, tmp_path / "2", gates=gated(ENCODER[:4]))
-    observed = offset("E1:1", 0.1, 0.2)
-    expect("V8", NOT_COMPARABLE, tmp_path / "5", gates=gated(ENCODER[:4]), attention_stats=observed)  # no role
-    both = [*gated(ENCODER[1::2]), *gated(ENCODER[::2], scope="all", heads=[*ENCODER, *DECODER])]
-    expect("V8", FAILS, tmp_path / "4", gates=both, roles=EVENS)  # the scope of the encoder decides
 
 
 MODEL = "hard-concrete.E.0.1"
@@ -243,19 +190,6 @@ def test_v9_compares_with_random_layouts(tmp_path: Path, taken: tuple[str, ...],
     found = expect("V9", verdict, tmp_path, **moved(*taken, at_random=at_random))
     assert f"{100 * len(taken) / 6:.0f} [" in found.ours
     assert "functions that lost all their heads: 6" in found.ours
-
-
-def test_v9_counts_heads_that_are_left(tmp_path: Path) -> None:
-    every = (*FIRST, *SECOND)
-    gone = expect("V9", FAILS, tmp_path / "1", **moved(*every, to="E1:1", at_random=6))  # they hold nothing
-    assert "functions that lost all their heads: 6" in gone.ours
-    three = expect("V9", UNDECIDED, tmp_path / "2", **moved(*every, removed="E1:1", at_random=1))  # 3 of 3: from 0.29
-    assert "functions that lost all their heads: 3" in three.ours
-    expect("V9", UNDECIDED, tmp_path / "3", **moved(removed="E2:1 E2:2"))  # nothing was lost
-    learned = moved()["pruned_models"][:1]
-    expect("V9", NOT_RUN, tmp_path / "4", pruned_models=learned, roles=SIX)  # it was not labelled again
-    nobody = [row | {"model": MODEL} for row in offset("E1:3", 0.1, 0.2)]
-    expect("V9", UNDECIDED, tmp_path / "5", pruned_models=learned, roles=SIX, attention_stats=nobody)  # no random one
 
 
 def test_v9_counts_a_function_once_per_run(tmp_path: Path) -> None:
@@ -323,10 +257,6 @@ def test_v12_compares_how_often_heads_of_each_kind_stay(
     expect("V12", last, tmp_path / "last", part=LAST_PART, gates=swept(*kept))
 
 
-def test_v12_needs_a_sweep_over_all_kinds(tmp_path: Path) -> None:
-    expect("V12", NOT_RUN, tmp_path, gates=gated(ENCODER))
-
-
 def test_v12_and_v13_take_the_interval_over_runs(tmp_path: Path) -> None:
     thirds = (RUN, OTHER_RUN, THIRD)
     upper = [name for name in DECODER if name.startswith("A2")]
@@ -379,12 +309,6 @@ def two_phases(soft: float = 0.0, **more: Any) -> list[dict[str, Any]]:
 def test_v14_asks_for_two_signs(tmp_path: Path, undecided: int, soft: float, verdict: str) -> None:
     rows = [pruned(12, 0.0, undecided=undecided), *two_phases(soft)]
     expect("V14", verdict, tmp_path, pruned_models=rows)
-
-
-def test_v14_of_runs_that_differ_is_undecided(tmp_path: Path) -> None:
-    rows = [pruned(12, 0.0, undecided=number) | {"run": run} for number, run in ((0, RUN), (10, OTHER_RUN))]
-    both = [row for run in (RUN, OTHER_RUN) for row in two_phases(run=run)]
-    expect("V14", UNDECIDED, tmp_path, pruned_models=[*rows, *both])
 
 
 def test_v14_needs_gates_of_two_phases(tmp_path: Path) -> None:

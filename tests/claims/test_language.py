@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, curve, effects, relevance, shown, study
+from claims.claim_tables import Row, curve, effects, shown, study
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.claims.verdict import HOLDS, NOT_COMPARABLE, NOT_RUN
 from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.report.first_screen import ClaimVerdict
 from headroom.study.tables import RELEASED, StudyTables, TaskDescription, open_tables
@@ -51,16 +51,6 @@ ENCODER_ALONE = (1, 3, 5, 7, 8, 9, 10, 12, 13)
 """The claims of Voita et al. that speak of heads of the encoder, or of several kinds."""
 
 
-def test_what_speaks_of_training_is_not_comparable_in_a_released_model(tmp_path: Path) -> None:
-    last = curve([100 - 8 * step for step in range(11)], epoch=1)
-    found = verdicts_on(["M13", "M14", "V11", "V14", "R2", "R8"], language(tmp_path, pruning_epochs=last))
-    assert {one.verdict for one in found.values()} == {NOT_COMPARABLE}
-    assert all("the model is as released" in one.ours for one in found.values())
-    series = language(tmp_path / "3", is_series=True, pruning_epochs=last)
-    assert {one.verdict for one in verdicts_on(["M13", "M14"], series).values()} == {NOT_RUN}  # it has one epoch
-    assert {one.verdict for one in verdicts_on(["M8", "M11"], language(tmp_path / "2")).values()} == {NOT_RUN}
-
-
 def test_pairs_are_those_of_the_step_nearest_to_half_of_the_heads(tmp_path: Path) -> None:
     changes = {0: (0.0, 0.0, 0.0), 4: (-1.0, -3.0, 0.5), 11: (-6.0, -9.0, -4.0), 24: (-20.0, -25.0, -15.0)}
     rows = [
@@ -92,24 +82,3 @@ def test_a_model_near_chance_is_not_comparable(tmp_path: Path, score: float, wor
     assert {one.ours.partition(";")[0] for one in found.values()} == {
         f"the full model scores {words.format('points of next pieces predicted')}"
     }
-
-
-def test_m15_asks_what_the_small_model_of_the_paper_keeps(tmp_path: Path) -> None:
-    for place, (kept, verdict) in enumerate([(99.0, HOLDS), (90.0, FAILS), (95.9, UNDECIDED)]):
-        values = [100, 100, kept, *range(80, 0, -10), 20]
-        (found,) = verdicts_on(["M15"], language(tmp_path / str(place), pruning=curve(values, width=1))).values()
-        assert found.verdict == verdict  # 96 points are 95 % of the 80 above chance
-
-
-def test_one_head_is_enough_in_layers(tmp_path: Path) -> None:
-    rows = effects([0.0] * 8, kind="D", chosen_on="choose test")
-    sites = [row | {"layer": layer, "head": 1} for layer, row in enumerate(rows, start=1)]
-    (found,) = verdicts_on(["M3"], language(tmp_path, keep_one=sites)).values()
-    assert found.ours.startswith("one head is enough in 100 % of layers")
-
-
-def test_v2_is_about_the_decoder_where_there_is_no_encoder(tmp_path: Path) -> None:
-    pair = {"statistic": "spearman", "first": "confidence", "second": "relevance", "ceiling": 0.9}
-    rows = [pair | {"scope": "D", "value": 0.5, "low": 0.4, "high": 0.6}]
-    (found,) = verdicts_on(["V2"], language(tmp_path, rank_correlation=rows, relevance=relevance((0.5, 0.5)))).values()
-    assert (found.verdict, found.ours.partition(";")[0]) == (HOLDS, "Spearman 0.50 [0.40, 0.60] over decoder heads")

@@ -4,13 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 from claims.claim_tables import Row, expect
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from headroom.data.grammar.phenomena import PHENOMENA
-from headroom.experiments.phenomena.claims import CONTROL, RELATIONS
-
-ROOT = Path(__file__).parents[2]
 
 Interval = tuple[float, float, float]
 
@@ -65,9 +60,3 @@ OBJECT, AGREEMENT, ADJECTIVE = ("object", "obj"), ("agreement", "nsubj"), ("adje
 )
 def test_heads_of_a_relation_are_needed_for_its_phenomena(changes, verdict, tmp_path: Path):
     expect("C2", verdict, tmp_path, phenomena=without_relations(changes))
-
-
-def test_phenomena_and_relations_are_those_that_are_measured():
-    assert {*RELATIONS, CONTROL} <= set(PHENOMENA)
-    starter = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
-    assert set(RELATIONS.values()) <= set(starter["translation"]["attention_stats"]["relations"])

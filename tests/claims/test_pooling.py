@@ -15,7 +15,6 @@ from headroom.claims.verdict import (
     HOLDS,
     HOLDS_HERE,
     NOT_COMPARABLE,
-    NOT_RUN,
     OF_ONE_MODEL,
     UNDECIDED,
     Condition,
@@ -63,12 +62,6 @@ def test_corpora_are_random_effects_of_equal_weight() -> None:
     (row,) = together(*(study(f"s{place}", value, f"t{place}") for place, value in enumerate(values)))
     assert (row["value"], row["low"], row["high"]) == pytest.approx(estimate_mean(values))
     assert (row["verdict"], row["studies"], row["trainings"]) == (HOLDS, "s0 s1 s2", "t0 t1 t2")
-
-
-def test_corpora_that_agree_by_chance_keep_their_errors() -> None:
-    found = over_corpora([Estimate(2.0, 1.0, 3.0)] * 4)
-    assert found == pytest.approx(Estimate(2.0, 1.5, 2.5))
-    assert over_corpora([Estimate(2.0, 1.0, 4.0)]) == (2.0, 1.0, 4.0)
 
 
 def test_intervals_end_where_the_number_does() -> None:
@@ -149,15 +142,6 @@ def test_grounds_and_kinds_of_tasks_are_apart() -> None:
         (REAL, "classification", HOLDS),
     ]
     assert [row["verdict"] for row in rows[2:]] == [FAILS]
-
-
-def test_what_cannot_be_judged_is_left_out_and_told_where_nothing_else_is() -> None:
-    barred = study("s2", 9.0, "b", verdict=NOT_COMPARABLE, barrier="48 heads: it has 12")
-    (row,) = together(study("s1", 3.0, "a"), barred)
-    assert (row["value"], row["studies"]) == (3.0, "s1")
-    absent = study("s3", math.nan, "", verdict=NOT_RUN, side="")
-    (row,) = together(absent, barred)
-    assert (row["verdict"], row["barrier"], row["studies"]) == (NOT_COMPARABLE, "48 heads: it has 12", "s2")
 
 
 def test_shipped_numbers_count_every_training_once() -> None:

@@ -43,13 +43,6 @@ def test_examples_that_decide_one_training_take_the_nearer_of_both_ends() -> Non
     assert recommend(decision("M7", (Estimate(0.5, 0.3, 0.6), above(0.4)))) == ""  # not on examples
 
 
-def test_a_decided_claim_and_bounds_need_nothing() -> None:
-    assert recommend(decision("M7", (Estimate(0.5, 0.45, 0.6), above(0.4)), examples=300)) == ""
-    counted = Number("x", Estimate(0.5, 0.3, 0.8), asked=above(0.4), ends="bounds")
-    one = Decision(all_claims()["M7"], "translation", (Reading((counted,), examples=300, runs=RUNS[:3]),))
-    assert recommend(one) == ""
-
-
 def test_a_spread_of_two_trainings_recommends_no_number() -> None:
     assert recommend(decision("R2", (Estimate(0.5), above(0.0)), seeds=1)) == ""
     assert recommend(decision("R2", (Estimate(0.5, -9.0, 10.0), above(0.0)), seeds=2)) == "at least 3 seeds"
@@ -107,10 +100,6 @@ def test_a_detectable_mean_is_found_four_times_in_five(runs: int) -> None:
     mean = find_detectable(estimate_mean(spread), runs)
     drawn = numpy.random.default_rng(1).normal(mean, 1, (20000, runs))
     assert (ttest_1samp(drawn, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.01)
-
-
-def test_one_seed_detects_nothing() -> None:
-    assert math.isnan(find_detectable(Estimate(0.5), 1))
 
 
 SAMPLES, DRAWS = 60, 1200

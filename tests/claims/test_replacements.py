@@ -71,15 +71,6 @@ def test_noise_alone_reaches_the_ceiling(tmp_path: Path, share: float, alike: bo
     assert 0.5 < numpy.mean([one.ceiling for one in found]) < 0.8
 
 
-def test_nothing_without_another_replacement_or_a_second_set(tmp_path: Path) -> None:
-    one = {"choose": [-1.0, -2.0, -3.0, -4.0], "test": [-1.0, -2.0, -3.0, -4.0]}
-    assert list(pairs(study(tmp_path / "1", **ablated({"zero": one})))) == []
-    test = {"test": one["test"]}
-    assert list(pairs(study(tmp_path / "2", **ablated({"zero": test, "mean": test})))) == []
-    flat = {name: [0.0] * 4 for name in one}
-    assert list(pairs(study(tmp_path / "3", **ablated({"zero": flat, "mean": one})))) == []
-
-
 def replaced_study(directory: Path) -> StudyTables:
     zero, mean = list(curve([100, 90, 0])), [row | {"replacement": "mean"} for row in curve([100, 95, 0])]
     given = drawn(0, {kind: numpy.arange(8.0) for kind in ("zero", "mean")}, 0.1)

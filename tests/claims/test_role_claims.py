@@ -13,12 +13,9 @@ from claims.claim_tables import (
     rare,
     relevance,
     role,
-    study,
     tracked,
-    verdict_of,
 )
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from headroom.study.arms import ArmDescription
 
 SVGD = "translation.svgd.seed1"
 
@@ -42,13 +39,6 @@ def test_v1_counts_sites(tmp_path: Path) -> None:
     rows = [*relevance((0.7, 0.3), layer=1), *relevance((0.5, 0.5), layer=2), *relevance((0.8, 0.2), layer=3)]
     # 1.4, 1.0 and 1.6 even shares of two heads
     assert expect("V1", FAILS, tmp_path, relevance=rows).ours.startswith("in 33 % of the sites")
-
-
-def test_v1_is_about_the_encoder(tmp_path: Path) -> None:
-    cross = [row for layer in (1, 2, 3) for row in relevance((0.9, 0.1), kind="A", layer=layer)]
-    rows = [*relevance((0.5, 0.2, 0.2, 0.1)), *cross]
-    assert "the best has 2.00 times" in expect("V1", HOLDS, tmp_path / "1", relevance=rows).ours
-    expect("V1", NOT_RUN, tmp_path / "2", relevance=cross)
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0.25, HOLDS), (0.05, FAILS), (0.15, UNDECIDED)])
@@ -75,13 +65,6 @@ def test_v3_asks_for_a_positional_head_with_confidence(tmp_path: Path) -> None:
     elsewhere = [*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9)]
     expect("V3", FAILS, tmp_path / "6", attention_stats=[*elsewhere, *offset("E1:2", 0.1, 0.9)])
     expect("V3", NOT_RUN, tmp_path / "7", attention_stats=[rare("E1:1", 0.5)])
-
-
-def test_v3_asks_that_no_untrained_head_does(tmp_path: Path) -> None:
-    sure = offset("E1:1", 0.95, 0.9)
-    for place, (confidence, verdict) in enumerate(((0.5, HOLDS), (0.9, FAILS), (0.82, UNDECIDED))):
-        control = offset("E1:1", 0.99, confidence, model="untrained")
-        expect("V3", verdict, tmp_path / str(place), attention_stats=[*sure, *control])
 
 
 RELATIONS = ("nsubj:to-dependent", "nsubj:to-governor", "obj:to-dependent")
@@ -119,14 +102,6 @@ def test_v4_takes_the_interval_of_one_bootstrap_for_all_relations(tmp_path: Path
     expect("V4", UNDECIDED, tmp_path / "2", attention_stats=[*rows, joint | {"model": "untrained", "value": 0.02}])
 
 
-def test_v4_needs_readable_trees(tmp_path: Path) -> None:
-    rows = relations(0.3, 0.2, 0.1)
-    for news, verdict in ((20.0, HOLDS), (5.0, NOT_COMPARABLE)):
-        scores = [{"set": "test", "value": 30.0}, {"set": "newstest2015", "value": news}]
-        given = {"attention_stats": rows, "evaluation": scores}
-        assert verdict_of("V4", study(tmp_path / str(news), own_trees=False, **given)).verdict == verdict
-
-
 @pytest.mark.parametrize(
     ("share", "untrained", "verdict"),
     [
@@ -144,14 +119,6 @@ def test_v5_asks_for_more_than_chance(tmp_path: Path, share: float, untrained: f
     expect("V5", verdict, tmp_path, attention_stats=rows)
 
 
-def test_v5_reports_the_relevance(tmp_path: Path) -> None:
-    rows = [rare("E1:1", 0.7), rare("E1:2", 0.2)]
-    for rank, shares in ((1, (0.6, 0.4)), (2, (0.4, 0.6))):
-        given = {"attention_stats": rows, "relevance": relevance(shares)}
-        found = expect("V5", HOLDS, tmp_path / str(rank), **given)
-        assert numbers_in(found.ours).endswith(f"1 {rank}")
-
-
 def held_by(run: str, *targets: str) -> list[dict[str, Any]]:
     return [role("E1:1", target) | {"run": run} for target in targets]
 
@@ -166,26 +133,3 @@ def test_v6_compares_all_models_seeds_and_arms(tmp_path: Path) -> None:
     assert numbers_in(found.ours).startswith("56")
     expect("V6", UNDECIDED, tmp_path / "4", roles=same)  # two models have no interval
     expect("V6", UNDECIDED, tmp_path / "5", roles=held_by(RUN, "-1"))
-
-
-def test_v6_asks_for_no_more_than_one_model_on_other_sentences(tmp_path: Path) -> None:
-    runs = (RUN, OTHER_RUN, SVGD)
-    roles = [row for run in runs for row in held_by(run, "-1")]
-    rows = [row for run in runs for row in tracked("E1:1", RELATIONS[0], (0.3, 0.0), run=run)]
-    found = expect("V6", HOLDS, tmp_path, roles=roles, attention_stats=rows)
-    assert numbers_in(found.ours).startswith("100 50 50")  # half of two models, half of the two halves of one
-
-
-def test_v6_does_not_compare_models_of_one_pretrained_encoder(tmp_path: Path) -> None:
-    same = [*held_by(RUN, "-1"), *held_by(OTHER_RUN, "-1")]
-    expect("V6", NOT_COMPARABLE, tmp_path, [ArmDescription("baseline", "baseline", pretrained=True)], roles=same)
-
-
-def test_v6_leaves_out_a_run_without_any_function_of_three(tmp_path: Path) -> None:
-    observed = [row | {"run": OTHER_RUN} for row in offset("E1:1", 0.2, 0.2)]
-    two = [*held_by(RUN, "-1"), *held_by(SVGD, "-1")]
-    controls = [role("E1:1", "-1", model="untrained", run=OTHER_RUN), role("E1:1", "obj:to-governor", trees="shuffled")]
-    found = expect("V6", UNDECIDED, tmp_path / "1", roles=[*two, *controls], attention_stats=observed)
-    assert "models examined: 2" in found.ours
-    expect("V6", NOT_COMPARABLE, tmp_path / "3", roles=[*held_by(RUN, "-1"), *controls], attention_stats=observed)
-    expect("V6", NOT_COMPARABLE, tmp_path / "2", roles=controls, attention_stats=observed)

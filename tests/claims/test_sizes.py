@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pandas
 import pytest
 from headroom.claims.sizes import SizeSlope, size_slopes
 from headroom.claims.table import CLAIMS, NUMBERS
@@ -79,11 +78,6 @@ def test_a_training_counts_once_and_only_beside_those_that_differ_in_size_alone(
     assert [len(found.rows) for found in slopes(one, again, other, dropped)] == [6]
 
 
-def test_what_lacks_more_than_heads_has_no_part_and_two_sizes_are_too_few(tmp_path: Path) -> None:
-    hidden = KEPT | {"middle": (72, 1.0, 0.95, 0.95)}
-    assert slopes(write_study(tmp_path / "one", "one", hidden)) == []
-
-
 def test_the_page_has_every_training_and_the_papers_values(tmp_path: Path) -> None:
     main([str(write_study(tmp_path / "one", "one", KEPT)), "--output", str(tmp_path / "page.html")])
     tree = html.parse(tmp_path / "page.html")
@@ -94,10 +88,3 @@ def test_the_page_has_every_training_and_the_papers_values(tmp_path: Path) -> No
     key = [one.text_content().strip() for one in tree.xpath("//ul[@class='key']/li")]
     assert key[:3] == ["one, small (9.0 BLEU)", "one, middle (18.0 BLEU)", "one, large (36.0 BLEU)"]
     assert key[3] == "the paper"
-
-
-def test_studies_of_one_size_have_no_such_part(tmp_path: Path) -> None:
-    one = write_study(tmp_path / "one", "one", {"middle": KEPT["middle"]})
-    main([str(one), "--output", str(tmp_path / "page.html")])
-    assert "change with size" not in (tmp_path / "page.html").read_text("utf-8")
-    assert pandas.read_csv(one / "claims.csv").shape[0] == 2

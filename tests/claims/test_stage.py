@@ -7,12 +7,10 @@ import pandas
 import pytest
 from claims.claim_tables import study
 from headroom.claims.answer import answer
-from headroom.claims.board import board
 from headroom.claims.evaluation import evaluate
 from headroom.claims.stage import main
 from headroom.claims.table import ANSWER, CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import NOT_RUN, Estimate
-from headroom.core.errors import HeadroomError
 from headroom.experiments.phenomena.claims import most_lost
 from headroom.study.tables import StudyTables
 
@@ -58,12 +56,6 @@ def test_verdicts_say_how_many_seeds_they_rest_on(written: tuple[pandas.DataFram
 
 
 @pytest.mark.long
-def test_keys_are_unique(written: tuple[pandas.DataFrame, ...]) -> None:
-    for table, frame in zip((CLAIMS, NUMBERS), written, strict=True):
-        assert not frame.duplicated(list(table.key)).any()
-
-
-@pytest.mark.long
 def test_the_answer_has_its_numbers(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
     _, numbers = written
     stated = numbers[numbers["what"] == ANSWER]
@@ -92,24 +84,3 @@ def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> Non
     assert part.numbers[0].found == pytest.approx(Estimate(-40.0, low, high), abs=0.01)
     (part,) = most_lost(study(tmp_path / "1", phenomena=rows[:2]))
     assert (part.part, part.numbers[0].found.value) == ("name", -60.0)  # a single run has no others
-
-
-@pytest.mark.long
-def test_results_of_a_study_are_enough_for_the_board(
-    example_paths: list[Path], example_tables: StudyTables, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place,) = {path.parent.parent for path in example_paths if path.parent.name == "scores"}
-    main([str(place)])
-    printed = capsys.readouterr().out.splitlines()
-    assert sorted(printed) == sorted(board(evaluate(example_tables)).splitlines())  # tasks in another order
-
-
-@pytest.mark.parametrize("flags", [[], ["--output", "claims.csv"], ["--numbers", "numbers.csv"]])
-def test_there_must_be_something_to_do(flags: list[str]) -> None:
-    with pytest.raises(HeadroomError, match="--output and --numbers, or a directory"):
-        main(flags)
-
-
-def test_a_directory_without_tables_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match="has no tables; name the results"):
-        main([str(tmp_path)])

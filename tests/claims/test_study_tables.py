@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
-from headroom.core.errors import HeadroomError
+from claims.claim_tables import RUN, classified, curve, effects, scored, study
 from headroom.experiments.ablation.claims import find_changed, right_or_wrong
 from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
-from headroom.study.configuration import arms_in, list_tables, read_configuration, tasks_in
+from headroom.study.configuration import arms_in, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
 from report.example_tables import NOT_SHOWN, write_example_study
@@ -23,52 +22,12 @@ def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
     assert all(example_tables.has(name) for name in TABLES if name not in (*NOT_SHOWN, "minimal_pairs"))
 
 
-def test_empty_cells_are_missing_numbers_and_empty_texts(example_tables: StudyTables) -> None:
-    pearson = example_tables.agreement[example_tables.agreement["statistic"] == "pearson"]
-    assert pearson["k"].isna().all()
-    reverse = example_tables.pruning[example_tables.pruning["order"] == "reverse"]
-    assert set(reverse["normalised"]) == {""}
-    assert set(example_tables.pruning.loc[example_tables.pruning["heads_removed"] == 0, "removed"]) == {""}
-    assert set(example_tables.keep_one["chosen_on"]) == {"", "choose", "test", "choose test"}
-    bleu = example_tables.ablation[example_tables.ablation["metric"] == "bleu"]
-    assert bleu["p_mcnemar"].isna().all()
-
-
 def test_an_experiment_that_was_not_run_is_an_empty_table_with_its_columns() -> None:
     tables = StudyTables()
     for name, table in TABLES.items():
         assert tuple(tables.frame(name).columns) == table.names
         assert not tables.has(name)
     assert tables.runs == []
-
-
-def test_positions_and_settings_are_written_alike_in_every_table(tmp_path: Path) -> None:
-    roles = study(tmp_path / "1", roles=[{"target": target} for target in ("-1", "+1", "0")]).roles
-    assert list(roles["target"]) == ["-1", "+1", "0"]  # a file with nothing but positions reads as whole numbers
-    gates = study(tmp_path / "2", gates=[{"setting": value} for value in (0.5, 1, 0.003, "")]).gates
-    assert list(gates["setting"]) == ["0.5", "1", "0.003", ""]
-
-
-def test_an_unknown_path_is_an_error() -> None:
-    with pytest.raises(HeadroomError, match="is not a table of a study"):
-        open_tables(["results/starter/nonsense/run.csv"])
-
-
-@pytest.mark.parametrize("name", ["pruning", "scores"])
-def test_a_study_may_be_called_as_a_table_is(name: str, tmp_path: Path) -> None:
-    written = write_example_study(tmp_path, only=("update_cost", "scores"))
-    (tmp_path / name).mkdir(exist_ok=True)
-    cost = next(path for path in written if path.stem == "update_cost").rename(tmp_path / name / "update_cost.csv")
-    found = open_tables([cost])
-    assert found.has("update_cost")
-    assert not found.has(name)
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    path = write_example_study(tmp_path, only=("update_cost",))[0]
-    path.write_text("study,arm\nexample,svgd\n", encoding="utf-8")
-    with pytest.raises(HeadroomError, match="the column 'repeat' is missing"):
-        open_tables([path])
 
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
@@ -153,41 +112,6 @@ def test_a_released_model_that_two_tasks_ask_is_one(tmp_path: Path) -> None:
     assert len(trainings(31.1)) == 2
 
 
-def test_runs_can_be_left_out(tmp_path: Path) -> None:
-    tables = study(tmp_path, evaluation=[{"run": RUN}, {"run": OTHER_RUN}], update_cost=[{"arm": "svgd"}])
-    assert tables.without([RUN]).runs == [OTHER_RUN]
-    assert tables.without([RUN]).has("update_cost")
-
-
-@pytest.mark.parametrize("configuration", [None, {}, [], "text", {"translation": None}, {"train": {"arms": 1}}])
-def test_a_configuration_may_say_nothing_of_arms(configuration: object) -> None:
-    assert arms_in(configuration) == {}
-
-
-def test_a_configuration_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match="cannot read the configuration"):
-        read_configuration(tmp_path / "absent.json")
-
-
-def test_arms_come_in_the_order_of_the_configuration(tmp_path: Path) -> None:
-    rows = scored(svgd=[1], other=[1], zeta=[1], plain=[1], baseline=[1])
-    arms = [ArmDescription("plain", "baseline"), ArmDescription("zeta", "svgd"), ArmDescription("absent", "spos")]
-    tables = study(tmp_path, known=arms, evaluation=rows)
-    assert tables.arm_names == ["plain", "zeta", "baseline", "other", "svgd"]
-    assert [arm.method for arm in tables.described_arms] == ["baseline", "svgd", "baseline", "other", "svgd"]
-    assert tables.of_task("translation").arm_names == tables.arm_names
-
-
-def test_without_a_configuration_the_name_is_the_method(tmp_path: Path) -> None:
-    tables = study(tmp_path, evaluation=scored(svgd=[1], baseline=[1], svgd_first=[1]))
-    assert [(arm.name, arm.method) for arm in tables.described_arms] == [
-        ("baseline", "baseline"), ("svgd", "svgd"), ("svgd-first", "svgd-first"),
-    ]  # fmt: skip
-    pair = main_pair(tables)
-    assert pair is not None
-    assert (pair.arm.name, pair.reference.name) == ("svgd", "baseline")
-
-
 def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_path: Path) -> None:
     arms = [
         ArmDescription("baseline", "baseline"),
@@ -216,14 +140,6 @@ def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_
 DOWN_TO_HALF = [100 - 5 * step for step in range(11)]
 
 
-def test_shares_of_a_translation_begin_at_zero(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning=curve(DOWN_TO_HALF))
-    rows = with_shares(tables.pruning)
-    assert set(rows["scale"]) == {100}
-    assert list(rows["kept"]) == pytest.approx(DOWN_TO_HALF)
-    assert list(rows["share"]) == [10 * step for step in range(11)]
-
-
 def test_shares_of_a_classifier_begin_at_chance(tmp_path: Path) -> None:
     tables = study(tmp_path, pruning=classified(curve(DOWN_TO_HALF)), ablation=classified(effects([-1.0])))
     rows = with_shares(tables.pruning)
@@ -237,11 +153,6 @@ def test_a_share_needs_a_point_above_chance(tmp_path: Path, lowest: float, expec
     tables = study(tmp_path, pruning=classified(curve([*[100] * 10, lowest])))
     rows = with_shares(tables.pruning)
     assert measurable(rows).all() == expected
-
-
-def test_a_model_that_is_worse_than_chance_has_no_share(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning=classified(curve([*[100] * 10, 120])))
-    assert with_shares(tables.pruning)["kept"].isna().all()
 
 
 P = [0.0005, 0.0005, 0.0025, 0.2]
@@ -281,30 +192,6 @@ def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path
     assert set(found["set"]) == {"test"}
     assert set(found["epoch"]) == {8}
     assert set(found["metric"]) == {"accuracy"}
-
-
-def test_the_kind_of_a_task_is_what_its_configuration_says(tmp_path):
-    path = tmp_path / "configuration.json"
-    path.write_text('{"tasks": {"captions": {"task": "translation"}, "translation": {"task": "classification"}}}')
-    tables = list_tables([], path)
-    assert [tables.kind_of(task) for task in ("captions", "translation")] == ["translation", "classification"]
-
-
-@pytest.mark.parametrize(
-    ("metric", "kind"),
-    [("bleu", "translation"), ("f1", "classification"), ("matthews", "classification"), ("next", "language")],
-)
-def test_the_kind_of_a_task_without_a_configuration_is_that_of_its_metric(metric, kind, tmp_path):
-    tables = study(tmp_path, ablation=[{"run": "mine.baseline.seed1", "metric": metric}])
-    assert tables.kind_of("mine") == kind
-    assert tables.of_task("mine").kind == kind
-
-
-def test_the_kinds_of_attention_are_those_of_the_heads_in_the_tables(tmp_path):
-    decoder, classifier = {"run": "mine.baseline.seed1", "kind": "D"}, {"run": CLASSIFIER, "kind": "E"}
-    tables = study(tmp_path, scores=[decoder], ablation=[classifier])
-    assert [tables.of_task(task).kinds for task in ("mine", "sst2")] == [("D",), ("E",)]
-    assert StudyTables().kinds == ("E", "A", "D")
 
 
 def test_a_corpus_is_the_same_whatever_of_it_is_used() -> None:

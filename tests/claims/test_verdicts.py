@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy
 import pytest
-from claims.claim_tables import effects, study, verdict_of
 from headroom.claims.table import CLAIMS
 from headroom.claims.verdict import (
     FAILS,
@@ -19,10 +18,9 @@ from headroom.claims.verdict import (
     Reading,
     above,
     below,
-    exactly,
     pool,
 )
-from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
+from headroom.core.statistics import Estimate, over_runs
 from headroom.report.reference import list_shipped
 
 ROOT = Path(__file__).parents[2]
@@ -85,23 +83,6 @@ def test_several_runs_are_judged_by_the_interval_of_their_mean() -> None:
     assert apart.verdict == UNDECIDED  # though each of the runs is above the threshold
 
 
-def test_runs_without_resamples_have_a_t_interval_as_wide_as_their_own() -> None:
-    whole = pool([of_run(seed, value) for seed, value in enumerate((4.0, 3.0, 5.0), 1)])
-    assert whole is not None
-    half = math.hypot(estimate_mean([4.0, 3.0, 5.0]).high - 4, 1)
-    assert whole.numbers[0].found == pytest.approx(Estimate(4.0, 4 - half, 4 + half))
-
-
-def test_shares_end_at_their_limits_and_exact_numbers_have_no_width() -> None:
-    shares = [Number("n", Estimate(v, v - 0.1, v + 0.05), "share", limits=(0.0, 1.0)) for v in (0.9, 0.95, 0.7)]
-    whole = pool([Reading((one,), f"translation.baseline.seed{seed}") for seed, one in enumerate(shares, 1)])
-    assert whole is not None
-    assert whole.numbers[0].found.high == 1.0
-    same = pool([Reading((Number("n", exactly(3.0), asked=above(2.5)),), run) for run in ("a.b.seed1", "a.b.seed2")])
-    assert same is not None
-    assert (same.numbers[0].found, same.verdict) == ((3.0, 3.0, 3.0), HOLDS)
-
-
 def test_runs_that_lack_a_precondition_are_left_out() -> None:
     runs = [of_run(1, 4.0), of_run(2, 4.1), of_run(3, -9.0, barrier="48 heads: it has 12")]
     whole = pool(runs)
@@ -110,29 +91,6 @@ def test_runs_that_lack_a_precondition_are_left_out() -> None:
     half = pool(runs[1:])
     assert half is not None
     assert half.verdict == NOT_COMPARABLE  # half of the runs are too few
-
-
-def test_runs_with_other_numbers_are_left_out() -> None:
-    other = Reading((Number("smallest", exactly(0.5)),), "translation.baseline.seed1")
-    runs = [other, of_run(2, 4.0), of_run(3, 4.1)]
-    whole = pool(runs)
-    assert whole is not None
-    assert whole.runs == (runs[1].run, runs[2].run)
-    assert [number.name for number in whole.numbers] == ["n"]
-
-
-def test_a_model_with_few_heads_is_not_comparable(tmp_path: Path) -> None:
-    found = verdict_of("M2", study(tmp_path, ablation=[*effects([1.0], set="choose"), *effects([1.0])]))
-    assert found.verdict == NOT_COMPARABLE
-    assert "it has 1" in found.ours
-
-
-def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:
-    """Critical values of the two-sided test at 5 %: 1.155 of three values, 1.887 of six."""
-    assert outliers([1.0, 1.0001, 9.0]) == [2]
-    assert outliers([1.0, 2.0, 3.0]) == outliers([1.0, 9.0]) == outliers([2.0, 2.0, 2.0]) == []
-    assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 3.0]) == [5]
-    assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.5]) == []  # 1.74 standard deviations
 
 
 @pytest.mark.parametrize("place", list_shipped(ROOT / "reports" / "reference"), ids=lambda place: place.name)

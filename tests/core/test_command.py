@@ -1,10 +1,7 @@
 """Command lines: flags follow the settings, errors are one line."""
 
 import errno
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, Union
 
 import pytest
@@ -12,7 +9,6 @@ from headroom.core import command, flags
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 from pydantic import Field, PositiveInt
-from whole_project import ROOT
 
 
 class ExampleSettings(Settings):
@@ -43,11 +39,6 @@ def test_flags_follow_the_fields() -> None:
     )
 
 
-def test_empty_lists_and_none_can_be_given() -> None:
-    assert parsed("--sizes").sizes == ()
-    assert parsed("--limit", "none").limit is None
-
-
 def test_sections_as_json_are_overridden_by_flags() -> None:
     found = parsed("--settings", '{"example": {"epochs": 7, "sizes": [3]}, "other": {"epochs": 1}}', "--sizes", "5")
     assert found == ExampleSettings(epochs=7, sizes=(5,))
@@ -58,15 +49,6 @@ def test_all_mistakes_are_named_a_line_each() -> None:
         parsed("--settings", '{"example": {"epoch": 7, "learning_rate": "fast"}}', "--epochs", "0", "--limit", "x")
     lines = str(caught.value).split("\n")
     assert {line.split(" ")[0].rstrip(":") for line in lines} == {"--epoch", "--learning-rate", "--epochs", "--limit"}
-
-
-def test_a_key_of_two_sections_is_named_by_its_own_flag() -> None:
-    parser = command.stage_parser("example", "An example.")
-    flags.add_settings(parser, example=ExampleSettings, other_example=ExampleSettings)
-    given = parser.parse_args(["--epochs", "3", "--other-example-epochs", "0"])
-    assert flags.settings_from(given, "example", ExampleSettings).epochs == 3
-    with pytest.raises(HeadroomError, match=r"^--other-example-epochs 0: "):
-        flags.settings_from(given, "other_example", ExampleSettings)
 
 
 class Square(Settings):
@@ -157,68 +139,7 @@ def test_errors_end_a_stage_in_one_line(
     assert capsys.readouterr().err == shown
 
 
-@pytest.mark.parametrize(("error", "reported"), [(MemoryError, []), (ValueError, [ValueError])])
-def test_what_cannot_end_for_want_of_memory_is_not_told(
-    error: type[Exception], reported: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def sentences() -> Iterator[str]:
-        try:
-            yield "Ein Hund schläft."
-        finally:
-            raise error
-
-    def main(arguments: Sequence[str] | None = None) -> None:
-        for _ in sentences():
-            raise MemoryError
-
-    unraisable: list[type[Exception]] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda one: unraisable.append(one.exc_type))
-    with pytest.raises(SystemExit):
-        command.run(main)
-    assert unraisable == reported
-
-
-def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:
-    lines = (
-        "import errno, logging",
-        "from headroom.core.command import run",
-        "def main(arguments):",
-        "    logging.getLogger('headroom').info('begun')",
-        "    raise OSError(errno.ENOSPC, 'No space left on device')",
-        "run(main)",
-    )
-    with open("/dev/full", "w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-c", "\n".join(lines)],
-            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
-            stdout=full,
-            stderr=full,
-        )
-    assert ended.returncode == command.FULL_DISK
-
-
 @pytest.mark.parametrize("error", [ValueError("ours"), OSError(errno.EACCES, "Permission denied")])
 def test_programming_errors_keep_their_traceback(error: Exception) -> None:
     with pytest.raises(type(error), match=r"ours|Permission"):
         command.run(failing(error))
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "epoch"),
-    [
-        ("runs/a/epoch8.pt", 8),
-        ("checkpoint12.pt", 12),
-        ("checkpoint_last.pt", 0),
-        ("seed3/best.pt", 0),
-        ("runs/a/epoch3", 3),
-        ("a/epoch3/", 3),
-        ("runs/a/epoch0.5.pt", 0.5),
-        ("runs/a/epoch0.05", 0.05),
-        ("a/epoch0.125/", 0.125),
-        ("model1.2.pt", 2),
-        ("bert-2", 0),
-    ],
-)
-def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: float) -> None:
-    found = command.read_epoch(checkpoint)
-    assert (found, type(found)) == (epoch, type(epoch))  # a whole one is written without decimals

@@ -1,7 +1,6 @@
 """Files are written atomically; lines end only at newlines."""
 
 import errno
-import stat
 from pathlib import Path
 
 import pytest
@@ -44,17 +43,6 @@ def test_what_a_killed_process_left_of_the_file_goes(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.csv", *others])
 
 
-def test_what_a_library_left_beside_the_temporary_file_goes(tmp_path: Path) -> None:
-    def failing() -> None:
-        with atomic_path(tmp_path / "a.pt") as temporary:
-            Path(f"{temporary}.tmp").write_text("half")
-            raise ValueError("full")
-
-    with pytest.raises(ValueError, match="full"):
-        failing()
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -71,28 +59,6 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path, error: Exception) -> None:
     with pytest.raises(HeadroomError, match=r"file: cannot write, no space left on the disk; free space there"):
         failing()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_other_errors_of_the_block_are_its_own(tmp_path: Path) -> None:
-    def failing() -> None:
-        with atomic_path(tmp_path / "file"):
-            raise RuntimeError("ours")
-
-    with pytest.raises(RuntimeError, match=r"^ours$"):
-        failing()
-
-
-def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("")
-    write_lines(tmp_path / "ours", ["a"])
-    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "ours")}
-    assert len(modes) == 1
-
-
-def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(HeadroomError, match=r"file/below.txt: cannot write"):
-        write_lines(tmp_path / "file" / "below.txt", ["a"])
 
 
 @pytest.mark.parametrize(

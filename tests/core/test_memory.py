@@ -60,18 +60,3 @@ def test_a_size_is_read_from_headers(tmp_path: Path, size: ModelSize, dtype: str
     assert read_size(tmp_path, dtype=dtype) == replace(size, weights=width * 1008.0)
     file.write_bytes(file.read_bytes()[:-1])  # cut off: the job that reads it says so
     assert read_size(tmp_path) is None
-
-
-def test_nothing_is_known_of_a_model_that_is_not_there(tmp_path: Path) -> None:
-    assert read_size(tmp_path / "none") is None
-    assert read_size(tmp_path) is None
-
-
-def test_an_unknown_shape_is_guessed_from_the_length_of_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "model.pt"
-    with open(file, "wb") as stream:
-        stream.truncate(440_000_000)  # as BERT: 12 layers of width 768
-    found = read_size(file)
-    assert found is not None
-    assert found.parameters == 110_000_000
-    assert 0.5 < found.kept / (12 * 18 * 768) < 2

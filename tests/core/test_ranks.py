@@ -55,10 +55,6 @@ def test_a_single_head_carries_the_pearson_correlation() -> None:
     assert ranks.correlation("pearson", first[kept], second[kept]).value == pytest.approx(0)
 
 
-def test_too_few_heads_give_nothing() -> None:
-    assert numpy.isnan(ranks.correlation("pearson", numpy.arange(3), numpy.arange(3))).all()
-
-
 def test_overlap_worked_by_hand() -> None:
     first = numpy.array([5, 4, 3, 2, 1])
     second = numpy.array([1, 4, 5, 3, 2])
@@ -81,7 +77,3 @@ def test_overlap_interval_equals_a_plain_loop() -> None:
 def test_equal_scores_are_taken_in_the_order_given() -> None:
     assert ranks.overlap(numpy.zeros(4), numpy.array([0, 0, 1, 1]), 2).value == 0
     assert ranks.without_highest(numpy.array([1, 3, 3, 2]), 1).tolist() == [0, 2, 3]
-
-
-def test_chance_overlap_worked_by_hand() -> None:
-    assert ranks.chance_overlap(10, 5) == 0.5

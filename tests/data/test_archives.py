@@ -6,12 +6,11 @@ import io
 import lzma
 import random
 import tarfile
-from pathlib import Path
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data import archives
-from headroom.data.archives import DamagedArchiveError, check_size, extract, most_bytes
+from headroom.data.archives import DamagedArchiveError, extract
 
 
 def archive(path, members, mode="w:bz2"):
@@ -65,22 +64,6 @@ def test_a_truncated_archive_is_named(tmp_path, mode, share):
     assert left(tmp_path) == ["a.tar"]
 
 
-@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
-def test_a_changed_archive_is_named(tmp_path, mode):
-    content = archive(tmp_path / "a.tar", [("m.pt", bytes(range(256)) * 900)], mode).read_bytes()
-    (tmp_path / "a.tar").write_bytes(content[:40] + b"?" * 99 + content[139:])
-    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
-        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-
-
-def test_what_is_no_archive_is_named(tmp_path):
-    (tmp_path / "a.tar").write_bytes(b"<html>not here</html>" * 100)
-    with pytest.raises(HeadroomError, match=r"a\.tar: cannot unpack, .*; download it again"):
-        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-    with pytest.raises(HeadroomError, match=r"gone: cannot unpack"):
-        extract(tmp_path / "gone", {"m.pt": tmp_path / "out"})
-
-
 def member(name, kind, **about):
     """Return a member of a tar archive other than a plain file."""
     made = tarfile.TarInfo(name)
@@ -114,16 +97,6 @@ def test_links_devices_and_folders_are_no_files(tmp_path, hostile):
     assert left(tmp_path) == ["a.tar"]
 
 
-NAMES = ["\x1b[2J\x1b]0;owned\x07", "\r\n", "\u202e", "\udcff", "-rf", "..", "C:\\", "x" * 3000]
-
-
-@pytest.mark.parametrize("name", NAMES, ids=[ascii(name)[:20] for name in NAMES])
-def test_other_members_may_have_any_name(tmp_path, name):
-    path = archive(tmp_path / "a.tar", [(name, b"x"), (f"{name}/m.pt", b"model")])
-    extract(path, {"m.pt": tmp_path / "out/m.pt"})
-    assert sorted(left(tmp_path)) == ["a.tar", "m.pt"]
-
-
 BOMB = bytes(10_000_000)
 
 
@@ -137,13 +110,6 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
     with pytest.raises(HeadroomError, match=r"bomb: unpacks to \d+ bytes, \d+ times its size"):
         extract(tmp_path / "bomb", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["bomb"]
-
-
-def test_an_honest_archive_of_that_size_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "LEAST", 1_000_000)
-    archive(tmp_path / "a.tar", [("m.pt", BOMB[:1_500_000])], "w")
-    extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-    assert (tmp_path / "out").stat().st_size == 1_500_000
 
 
 def test_a_header_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
@@ -179,31 +145,3 @@ def test_too_many_members_are_refused(tmp_path, monkeypatch):
     path = archive(tmp_path / "a.tar", [(f"{number}", b"") for number in range(51)])
     with pytest.raises(HeadroomError, match=r"a\.tar: more than 50 members"):
         extract(path, {"m.pt": tmp_path / "out"})
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{"GNU.sparse.map": "x,y", "GNU.sparse.size": "1"}, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}],
-)
-def test_headers_that_are_nonsense_are_damage(tmp_path, headers):
-    made = member("m.pt", tarfile.REGTYPE, pax_headers=headers)
-    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
-        tar.addfile(made)
-    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack, .*; download it again"):
-        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-
-
-def test_headers_upon_headers_are_damage(tmp_path):
-    (tmp_path / "a.tar").write_bytes(member("././@PaxHeader", tarfile.XHDTYPE).tobuf() * 2000)
-    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
-        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-
-
-def test_the_limit_grows_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a").write_bytes(bytes(1000))
-    assert most_bytes(tmp_path / "a") == archives.LEAST == 2**28
-    monkeypatch.setattr(archives, "LEAST", 50)
-    assert most_bytes(tmp_path / "a") == 100_000
-    check_size(tmp_path / "a", 100_000)
-    with pytest.raises(HeadroomError, match=r"/a: unpacks to 100001 bytes, 100 times its size"):
-        check_size(tmp_path / "a", 100_001)

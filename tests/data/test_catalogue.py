@@ -43,22 +43,6 @@ def test_tasks_are_those_of_the_paper(datasets, name, labels, metrics, sizes):
     assert {key: wanted.examples for key, wanted in dataset.sets.items()} == sizes
 
 
-def test_sets_that_take_all_rows_have_one_example_a_line(datasets):
-    for dataset in datasets.values():
-        lines = {file.path: file.lines for file in dataset.files}
-        for key, wanted in dataset.sets.items():
-            parts = wanted.rows != type(wanted.rows)() or wanted.only or wanted.without or wanted.member
-            for path in wanted.files if not parts else ():
-                assert lines[path] - dataset.columns_of(key).header == wanted.examples
-
-
-def test_files_of_some_sets_are_those_they_need(datasets):
-    paths = [file.path.rpartition("/")[2] for file in datasets["mrpc"].files_of(["valid", "train"])]
-    assert paths == ["msr_paraphrase_train.txt", "dev_ids.tsv"]
-    assert len(datasets["snli"].files_of(["train", "valid", "test"])) == 6
-    assert len(datasets["snli"].files_of(["test", "mnli_matched"])) == 4
-
-
 @pytest.mark.parametrize(
     ("model", "name", "far", "message"),
     [
@@ -145,10 +129,3 @@ def test_a_faulty_entry_is_named_by_its_key(tmp_path, model, name, edit, message
     (tmp_path / "catalogue.yaml").write_text(yaml.safe_dump({name: entry}, sort_keys=False), encoding="utf-8")
     with pytest.raises(HeadroomError, match=message):
         find_entry(model, name, (), tmp_path / "catalogue.yaml")
-
-
-@pytest.mark.parametrize("content", ["[", "- a", ""])
-def test_an_unreadable_catalogue_is_named(tmp_path, content):
-    (tmp_path / "catalogue.yaml").write_text(content)
-    with pytest.raises(HeadroomError, match=r"catalogue\.yaml: cannot read the catalogue"):
-        find_entry(LabelledDataset, "sst2", (), tmp_path / "catalogue.yaml")

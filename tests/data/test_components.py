@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.data.components import components, held_out
 from headroom.data.corpora import Request
 from headroom.data.parallel import ParallelText
-from headroom.data.providers.catalogue import clean_sentence, parallel
+from headroom.data.providers.catalogue import parallel
 from headroom.settings.parallel import CatalogueCorpus
 
 # a and c share x, c and e share z: one component over three pairs; b alone; d twice
@@ -37,22 +37,6 @@ def test_sets_share_no_sentence_and_held_out_ones_have_a_pair_per_component() ->
     assert not {*of_set["train"]} & {*of_set["valid"], *of_set["test"]}
     assert {*number.values()} == {*of_set["train"], *of_set["valid"], *of_set["test"]}
     assert held_out(text, {"valid": 4, "test": 5}) == sets
-
-
-def test_the_order_of_train_is_random() -> None:
-    text = ParallelText([str(n) for n in range(100)], [str(n) for n in range(100)])
-    train = held_out(text, {"valid": 1, "test": 1})["train"]
-    assert len(train) == 98
-    assert train.source != sorted(train.source, key=int)
-
-
-def test_too_few_components() -> None:
-    with pytest.raises(HeadroomError, match=r"3 groups of pairs .* are too few to hold out 3; hold out fewer"):
-        held_out(CHAIN, {"valid": 1, "test": 2})
-
-
-def test_any_white_space_is_one_space_and_invisible_characters_are_dropped() -> None:
-    assert clean_sentence("Vas\u202f! \u00a0 Wort\u00adteil\u200b ") == "Vas ! Wortteil"
 
 
 @pytest.fixture

@@ -43,17 +43,6 @@ class TestDocuments:
         assert first == " = A = \n \n one \n = not a title = \n two \n \n = = Part = = \n \n three "
         assert second == " = B = \n \n four "
 
-    def test_keep_line_breaks_and_odd_characters(self, tmp_path):
-        whole = "first line\nU+2028\u2028and a tab\t, 'quotes' \\n \"x\""
-        (tmp_path / "text.txt").write_text("\n\n".join([f"{whole} {n}" for n in range(9)]))
-        sets = acquired(tmp_path, path=str(tmp_path / "text.txt"), documents="blank")
-        assert sorted(chain(*sets.values())) == [f"{whole} {n}" for n in range(9)]
-
-    def test_have_no_mark_and_no_carriage_returns(self, tmp_path):
-        (tmp_path / "text.txt").write_bytes(b"\xef\xbb\xbfone\r\n\r\ntwo\r\n\r\nthree\r\n")
-        sets = acquired(tmp_path, path=str(tmp_path / "text.txt"), documents="blank")
-        assert sorted(chain(*sets.values())) == ["one", "three", "two"]
-
 
 class TestDivision:
     ALL: ClassVar = [f"document {number}" for number in range(100)]
@@ -106,10 +95,6 @@ class TestDivision:
 
 class TestPairs:
     TABLE = "bad\tgroup\tnote\tgood\nThe dog bark.\tagreement\tx\tThe dog barks.\n"
-
-    def test_are_read_by_the_names_of_columns(self, tmp_path):
-        (tmp_path / "pairs.tsv").write_text(self.TABLE)
-        assert read_pairs(tmp_path / "pairs.tsv") == [("agreement", "The dog barks.", "The dog bark.")]
 
     def test_are_written_beside_the_text_and_go_with_the_setting(self, tmp_path):
         (tmp_path / "pairs.tsv").write_text(self.TABLE)
@@ -177,9 +162,3 @@ def test_a_broken_text_gives_a_line_with_its_place(tmp_path, documents, contents
     assert said.replace(f"{tmp_path}{os.sep}", "").startswith(message), said
     assert said.count("\n") <= 1
     assert not (tmp_path / "corpus/corpus.json").exists()
-
-
-def test_a_corpus_that_was_edited_by_hand_is_refused(tmp_path):
-    (tmp_path / "test.jsonl").write_text('"fine"\n{"text": 1}\n')
-    with pytest.raises(HeadroomError, match=r"test\.jsonl, line 2: not a JSON string"):
-        read_documents(tmp_path / "test.jsonl")

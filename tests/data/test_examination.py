@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from headroom.data.examination import count_repeated, find_odd, is_blank, normalise_text
+from headroom.data.examination import count_repeated, find_odd
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.preparation import acquire
@@ -58,49 +58,12 @@ def test_examples_with_two_labels_are_counted(tmp_path, caplog):
     assert "5 of 24 examples of test are in it with another label too" in caplog.text
 
 
-def test_every_pair_of_sets_is_compared():
-    inputs = {"train": ["a"], "choose": ["b", "A."], "check": ["B", "c"], "test": ["c", "d"], "sea": ["D!"]}
-    pairs = {(row["set"], row["also_in"]): (row["exact"], row["normalised"]) for row in count_repeated(inputs)}
-    assert pairs == {
-        ("choose", "train"): (0, 1),
-        ("check", "choose"): (0, 1),
-        ("test", "check"): (1, 1),
-        ("sea", "test"): (0, 1),
-    }
-
-
 def test_pairs_of_sentences_are_equal_if_both_are():
     text = LabelledText(["a", "A", "a"], ["b", "b.", "c"], ["0", "0", "1"])
     assert count_repeated({"test": text.inputs}) == [
         {"set": "test", "also_in": "test", "exact": 0, "normalised": 1, "widening": 1.291}
     ]
     assert count_repeated({"test": ParallelText(["a", "b"], ["c", "c"]).inputs}) == []
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("Good  film .", "good film", True),
-        ("fine\u2026", "fine...", True),
-        ("Stra\u00dfe", "STRASSE", True),
-        ("caf\u00e9", "cafe\u0301", True),
-        ("1.5", "15", False),
-        ("\u0915\u093f", "\u0915\u093e", False),  # Devanagari, two vowels on one letter
-        ("...", "!!!", False),
-        ("2 + 2", "2 = 2", False),
-    ],
-)
-def test_normalising_keeps_what_matters(one, other, same):
-    assert (normalise_text(one) == normalise_text(other)) is same
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", " \t", "\u200b", "\ufeff\u2060", "\u00a0\u3000", "\u00ad", "\x00\x1b", "\u2028", "\u2800", "\u3164\ufe0f"],
-)
-def test_blank_is_what_nobody_sees(text):
-    assert is_blank(text)
-    assert not is_blank(f"{text}.")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +82,3 @@ def test_text_of_another_encoding_is_found(text):
 )
 def test_text_with_rare_letters_is_not(text):
     assert find_odd([text]) == {}
-
-
-def test_odd_characters_are_found_by_line():
-    lines = ["plain", "caf\u00e9", "a\u2028b", "a\ufeffb", "a\rb", "lost \ufffd", 'say \\"x\\"']
-    assert list(find_odd(lines).values()) == [[2, 4], [3], [5], [6]]

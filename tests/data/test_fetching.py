@@ -24,9 +24,6 @@ def checksum(content):
     return hashlib.sha256(content).hexdigest()
 
 
-BOTH = f"checksum mismatch, expected sha256 {checksum(CONTENT)}.*found {checksum(WRONG)} \\({len(WRONG)} bytes\\)"
-
-
 def catalogued(url=UNREACHABLE, lines=2):
     """Return the catalogue's entry of a small file."""
     about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
@@ -94,49 +91,12 @@ def test_what_a_mirror_lacks_is_downloaded_once(tmp_path, server, way, caplog):
     assert len(server.asked) == 1, "a file that is there is not fetched again"
 
 
-def test_without_its_mirror_a_study_downloads(tmp_path, server, way, caplog):
-    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "missing")).read_bytes() == CONTENT
-    assert f"mirror {tmp_path / 'missing'}: not a directory on this machine" in caplog.text
-
-
-def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
-    url = server.gives(Answer(status=404), Answer(CONTENT))
-    assert way.get(url, f"{server.address}/our/mirror/").read_bytes() == CONTENT
-    assert [asked.path for asked in server.asked] == [f"/our/mirror/{way.place}", "/text.gz"]
-
-
-def test_a_mirror_on_the_network_is_enough(server, way):
-    server.gives(Answer(CONTENT))
-    assert way.get(UNREACHABLE, server.address).read_bytes() == CONTENT
-    assert [asked.path for asked in server.asked] == [f"/{way.place}"]
-
-
 def test_a_wrong_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server, way):
     both = f"expected {checksum(CONTENT)} but got {checksum(WRONG)}"
     with pytest.raises(HeadroomError, match=both) as caught:
         way.get(server.gives(Answer(WRONG)))
     assert f"mirror with {way.place}" in str(caught.value)
     assert left(tmp_path) == []
-
-
-def test_an_older_file_is_not_used(tmp_path, server, way):
-    (tmp_path / "out/set").mkdir(parents=True)
-    (tmp_path / "out/set/text.gz").write_bytes(WRONG)
-    with pytest.raises(HeadroomError, match="status 404" if way.copies else BOTH):
-        way.get(server.gives(Answer(status=404)))
-
-
-def test_an_unknown_checksum_is_logged(tmp_path, server, caplog):
-    caplog.set_level(logging.INFO)
-    path = fetch_archive(server.gives(Answer(b"whole")), tmp_path, expected=None, mirror=None)
-    assert path.read_bytes() == b"whole"
-    assert f"text.gz has sha256 {checksum(b'whole')} (5 bytes)" in caplog.text
-
-
-@pytest.mark.parametrize("path", ["", "/", "/a/..", "/?big.tar"])
-def test_a_url_without_a_file_is_refused(tmp_path, path):
-    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9.* does not name a file"):
-        fetch_archive(f"http://127.0.0.1:9{path}", tmp_path, expected=None, mirror=None)
 
 
 def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):

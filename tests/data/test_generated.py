@@ -23,12 +23,6 @@ def test_more_training_pairs_leave_the_evaluation_sets_alone():
     assert larger["train"].source[:100] == sets["train"].source
 
 
-def test_sentences_are_about_ten_words_and_never_too_long(sets):
-    lengths = [len(line.split()) for line in sets["train"].source]
-    assert 9.0 <= sum(lengths) / len(lengths) <= 10.5
-    assert max(lengths) <= 16 < max(len(line.split()) for line in sets["far"].source) <= 25
-
-
 def test_far_domain_is_longer_with_other_words_and_constructions(sets):
     def share(name, relation):
         tokens = [token for tree in sets[name].trees for token in tree]

@@ -1,15 +1,10 @@
 """Text that breaks naive readers: read unchanged, or rejected in one line with file and line number."""
 
-import json
-
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
-from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
-from headroom.data.parallel import ParallelText, read_parallel, write_corpus
-from headroom.data.pieces import Pieces, train_pieces
+from headroom.data.labelled import read_labelled
+from headroom.data.parallel import read_parallel
 from headroom.data.trees import read_trees
-from headroom.settings.parallel import VocabularySettings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as any_
 
@@ -95,38 +90,6 @@ def test_a_mark_in_front_and_ends_of_lines_as_on_windows_change_nothing(written,
 
 
 ROW = "\t_\tX\t_\t_\t"
-INSIDE = [sign for sign in SIGNS if sign != "\0"]
-
-
-@pytest.mark.parametrize("sign", INSIDE, ids=ascii)
-def test_any_other_sign_stays_in_its_place(written, sign):
-    line = f"a{sign}b"
-    assert read(written("txt", f"x\n{line}\ny\n".encode())).source == ["x", line, "y"]
-    assert read(written("tsv", f"sentence\tlabel\n{line}\tgood\n".encode())).first == [line]
-    tree = read(written("conllu", f"# text = {line} c\n1\t{line}{ROW}0\troot\t_\t_\n2\tc{ROW}1\tobj\t_\t_\n".encode()))
-    assert [word.form for word in tree[0].words] == [line, "c"]
-
-
-@pytest.mark.parametrize("sign", INSIDE, ids=ascii)
-def test_corpora_come_back_and_keep_step(tmp_path, sign):
-    lines = [f"a{sign}b", f"{sign}c d", "e"]
-    sets = dict.fromkeys(("train", "test"), ParallelText(lines, lines))
-    write_corpus(tmp_path / "a", sets, languages=("one", "other"), origin={})
-    assert len(read_parallel(tmp_path / "a/test.source", tmp_path / "a/test.target")) == 3
-    texts = dict.fromkeys(("train", "test"), LabelledText(lines, None, ["no", "yes", "no"]))
-    write_labelled_corpus(tmp_path / "b", texts, labels=["no", "yes"], metrics=["f1"], origin={})
-    assert len(read_labelled(tmp_path / "b/test.tsv", ["no", "yes"])) == 3
-    assert read_labelled_record(tmp_path / "b")["sizes"] == {"train": 3, "test": 3}
-
-
-def test_pieces_of_any_sign_stay_on_their_line(tmp_path):
-    sentences = [f"some words {sign} more{sign}over" for sign in SIGNS] * 5
-    train_pieces(sentences, tmp_path / "model", VocabularySettings(size=70, model_type="bpe"))
-    encoded = Pieces(tmp_path / "model").encode_lines(sentences)
-    assert all(line.split() == line.split(" ") for line in encoded)
-    write_lines(tmp_path / "lines", encoded)
-    with open(tmp_path / "lines", encoding="utf-8") as stream:  # as fairseq reads them
-        assert len(list(stream)) == len(sentences)
 
 
 def test_a_very_long_line_is_read(written):
@@ -136,10 +99,3 @@ def test_a_very_long_line_is_read(written):
     word = long.replace(" ", "")
     (tree,) = read(written("conllu", f"1\t{word}{ROW}0\troot\t_\t_\n".encode()))
     assert tree.words[0].end == 4_000_000
-
-
-def test_half_of_a_pair_is_not_written(tmp_path):
-    """Text from JSON may contain it."""
-    with pytest.raises(HeadroomError, match=r"lines, line 2: cannot write an unpaired surrogate"):
-        write_lines(tmp_path / "lines", ["a", json.loads('"b\\ud800"')])
-    assert list(tmp_path.iterdir()) == []

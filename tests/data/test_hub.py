@@ -108,14 +108,6 @@ def test_splits_become_sets_with_the_names_of_the_labels(library):
     assert [split for *_, split in asked] == ["train", "validation", "test", "validation_far"]
 
 
-def test_single_sentences_by_another_name(library):
-    splits, _ = library
-    for name in splits:
-        splits[name] = Table({"text": ["a", "b"], "label": [1, 0]}, ["bad", "good"])
-    loaded = load(sentences=["text"], name=None)
-    assert loaded.texts["test"] == LabelledText(["a", "b"], None, ["good", "bad"])
-
-
 @pytest.mark.parametrize(
     ("values", "names", "labels", "expected"),
     [
@@ -143,27 +135,6 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
     assert load().texts["train"].labels == ["same", "other"]
 
 
-@pytest.mark.parametrize(
-    ("change", "split", "message"),
-    [
-        ({"sentences": ["premise", "text"]}, None, "key sentences: .* 'text'; choose one of premise, hypo"),
-        ({"label": "gold"}, None, "key label: .* 'gold'; choose one of premise, hypothesis, label"),
-        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names for 2 labels"),
-        ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels"),
-        ({}, ("test", pairs([0, 2])), "key labels: some/pairs, test, example 2 .* '2'"),
-        ({}, ("train", pairs(["x"], names=None)), "key labels: some/pairs does not name its labels"),
-        ({}, ("test", ValueError("Unknown\n split")), "key dataset: .*, split test, .*Unk"),
-    ],
-)
-def test_what_does_not_fit_is_named_by_its_key_in_one_line(library, change, split, message):
-    splits, _ = library
-    if split:
-        splits[split[0]] = split[1]
-    with pytest.raises(HeadroomError, match=message) as caught:
-        load(**change)
-    assert "\n" not in str(caught.value)
-
-
 def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library, monkeypatch):
     splits, _ = library
     monkeypatch.setattr(hub, "hub_answers", lambda: False)
@@ -177,12 +148,6 @@ def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library
         "key dataset: cannot load some/pairs (small), split train, from the Hugging Face Hub, "
         "Couldn't reach 'some/pairs' on the Hub; give a local copy as TSV files with source: files"
     )
-
-
-def test_without_the_library_the_way_out_is_told(monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasets", None)  # what makes an import fail
-    with pytest.raises(HeadroomError, match=r"key dataset: some/pairs needs the library 'datasets' .*source: files"):
-        load()
 
 
 def test_splits_become_translations(translations):
@@ -199,41 +164,6 @@ def test_the_direction_is_that_of_the_languages(translations):
     assert loaded.texts["test"] == ParallelText(["test one"], ["test eins"])
 
 
-def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(translations, caplog):
-    splits, _ = translations
-    splits["train"] = talks([(" a\nb \r\nc\u2028d", "x\u0085y"), ("", "z"), ("w", None)])
-    assert load_talks().texts["train"] == ParallelText(["a b c\u2028d".replace("b c", "b  c")], ["x\u0085y"])
-    assert "2 of 3 examples of train are left out because a side is empty" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("changed", "train", "message"),
-    [
-        ({"column": "text"}, None, "key column: some/talks has no column 'text'; choose one of translation, id"),
-        ({"source_language": "fr"}, None, "key source_language: column 'translation' .* has no text in 'fr'; choose"),
-        ({"target_language": "fr"}, None, "key target_language: .* 'fr'; choose one of de, en"),
-        ({}, talks([]), "key train: split train of some/talks is empty; name another split"),
-        (
-            {"name": "small"},
-            RuntimeError("Dataset scripts are\nno longer supported"),
-            "key dataset: .*, split train, .*, Dataset scripts are no longer supported; .* with source: files",
-        ),
-    ],
-)
-def test_what_does_not_fit_translations_is_named(translations, changed, train, message):
-    splits, _ = translations
-    splits["train"] = splits["train"] if train is None else train
-    with pytest.raises(HeadroomError, match=message) as caught:
-        load_talks(**changed)
-    assert "\n" not in str(caught.value)
-
-
-def test_whether_the_hub_answers(monkeypatch):
-    monkeypatch.undo()  # the stand-in of `online`
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert not hub.hub_answers()
-
-
 class TestDocuments:
     def load(self, **changed):
         return hub.documents(DocumentHubCorpus.model_validate({"dataset": "some/texts", **changed}), Request(Path()))
@@ -245,12 +175,3 @@ class TestDocuments:
         assert loaded.texts["train"] == DocumentText([])
         assert loaded.texts["valid"] == DocumentText(["one\ntwo", "a b"])
         assert "2 of 4 examples of valid are left out because they have no text" in caplog.text
-
-    @pytest.mark.parametrize(
-        ("column", "message"),
-        [("article", r"key text: some/texts has no column 'text'; choose one of article"), ("text", "key test: split")],
-    )
-    def test_need_a_column_with_text(self, given, column, message):
-        given({"validation": Table({column: ["one", "two"]}), "test": Table({column: [" "]})})
-        with pytest.raises(HeadroomError, match=message):
-            self.load()

@@ -3,8 +3,6 @@
 import zipfile
 
 import pytest
-from headroom.core.errors import HeadroomError
-from headroom.data import archives
 from headroom.data.catalogue import LabelledDataset, Rows
 from headroom.data.labelled import LabelledText
 from headroom.data.providers.catalogue import chosen_rows, read_set
@@ -119,35 +117,6 @@ def test_rows_told_by_pairs_of_identifiers(tmp_path, key, expected):
     assert read_set(LabelledDataset.model_validate(entry), "train", fetched).first == expected
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("gold\tone\ttwo\n1\ta\tb\n2\ta\tb\n", r"a\.tsv, line 3: undeclared label '2'; use one of 0, 1"),
-        ("gold\tone\ttwo\n1\ta\tb\n1\ta\n", r"a\.tsv, line 3: 2 columns; write 3"),
-        ("gold\tone\ttwo\n1\ta\t \n", r"a\.tsv, line 2: a sentence is empty"),
-        ("gold\tone\tzwei\n1\ta\tb\n", r"a\.tsv, line 1: no column 'two' in gold, one, zwei"),
-        ("gold\tone\ttwo\n1\ta\tb\n", r"a\.tsv: 1 examples for train, expected 2"),
-        ("gold\tone\ttwo\n", r"a\.tsv: no examples"),
-    ],
-)
-def test_other_content_than_catalogued_is_named(read, content, message):
-    with pytest.raises(HeadroomError, match=message):
-        read({"a.tsv": content}, HEADED, examples=2)
-
-
-@pytest.mark.parametrize(
-    ("files", "columns", "message"),
-    [
-        ({"a.tsv": "1\ta\nx\tb\n"}, {"sentences": [2], "label": 1}, r"a\.tsv, line 2: undeclared label 'x'"),
-        ({"a.tsv": "1\ta\n"}, {"sentences": [3], "label": 1}, r"a\.tsv, line 1: 2 columns, no column 3"),
-        ({"s1": "a\nb\n", "l": "1\n"}, {"sentences": [1], "label": 2}, r"s1: 2 lines, but .*l has 1"),
-    ],
-)
-def test_lines_and_columns_are_counted_without_a_header_too(read, files, columns, message):
-    with pytest.raises(HeadroomError, match=message):
-        read(files, columns, examples=2)
-
-
 class TestArchive:
     def read(self, fetched, member="deep/in.tsv"):
         columns = {"sentences": [2], "label": 1}
@@ -156,36 +125,3 @@ class TestArchive:
     def test_a_member_is_read(self, archive):
         fetched = archive({"deep/in.tsv": '1\t"a\u0085b\n'.encode(), "other.tsv": b"x"})
         assert self.read(fetched) == LabelledText(['"a\u0085b'], None, ["yes"])
-
-    def test_errors_name_archive_and_member(self, archive):
-        with pytest.raises(HeadroomError, match=r"packed\.zip: no member 'deep/in\.tsv'"):
-            self.read(archive({"other.tsv": b"x"}))
-        with pytest.raises(HeadroomError, match=r"packed\.zip, member deep/in\.tsv, line 1: undeclared label '7'"):
-            self.read(archive({"deep/in.tsv": b"7\ta\n"}))
-
-    def test_a_file_that_is_no_archive_is_named(self, tmp_path):
-        (tmp_path / "packed.zip").write_bytes(b"no archive")
-        with pytest.raises(HeadroomError, match=r"packed\.zip: cannot unpack"):
-            self.read({"set/packed.zip": tmp_path / "packed.zip"})
-
-    def test_members_that_lead_out_of_the_archive_lead_nowhere(self, archive, tmp_path):
-        fetched = archive({"deep/in.tsv": b"1\ta\n", "../escaped.tsv": b"1\tb\n", "/tmp/escaped.tsv": b"1\tc\n"})
-        assert self.read(fetched).first == ["a"]
-        assert [path.name for path in tmp_path.rglob("*")] == ["packed.zip"]
-        assert not (tmp_path.parent / "escaped.tsv").exists()
-
-    def test_a_bomb_is_refused_before_it_unpacks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(archives, "LEAST", 100_000)
-        with zipfile.ZipFile(tmp_path / "packed.zip", "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr("deep/in.tsv", b"1\ta\n" * 2_000_000)
-        with pytest.raises(HeadroomError, match=r"packed\.zip: unpacks to \d+ bytes, \d+ times its size"):
-            self.read({"set/packed.zip": tmp_path / "packed.zip"})
-
-    def test_a_locked_member_is_named(self, archive, tmp_path):
-        fetched = archive({"deep/in.tsv": b"1\ta\n"})
-        content = bytearray((tmp_path / "packed.zip").read_bytes())
-        for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-            content[content.index(mark) + place] |= 1
-        (tmp_path / "packed.zip").write_bytes(content)
-        with pytest.raises(HeadroomError, match=r"packed\.zip: cannot unpack .*encrypted"):
-            self.read(fetched)

@@ -11,11 +11,6 @@ from sklearn.linear_model import LogisticRegression
 from small_worlds import World, is_true
 
 SMALL = GeneratedPairs(seed=3, train=1500, valid=201, test=600, far=300)
-DECISIVE = {
-    "entailment": ("drop", "add", "exchange-determiner"),
-    "neutral": ("drop", "add", "exchange", "move-adjective", "swap-roles", "report-clause"),
-    "contradiction": ("contradict",),
-}
 
 
 @pytest.fixture(scope="module")
@@ -64,44 +59,6 @@ def test_words_in_common_do_not_tell_the_label(sets):
     assert all(contained[label] > 40 for label in LABELS)
     assert contained["entailment"] < 0.85 * sum(contained.values())
     assert contained["entailment"] < 0.95 * len(sets["train"]) / 3
-
-
-def test_negations_are_as_frequent_for_every_label(sets):
-    for side in ("first", "second"):
-        denied = Counter()
-        for line, label in zip(getattr(sets["train"], side), sets["train"].labels, strict=True):
-            denied[label] += bool(words(line) & {"no", "never"})
-        assert max(denied.values()) < 1.5 * min(denied.values())
-
-
-def test_edits_fit_the_label(sets):
-    found = {label: set() for label in LABELS}
-    for pairs in sets.values():
-        for edits, label in zip(pairs.edits, pairs.labels, strict=True):
-            first, *others = edits.split(" ")
-            assert first.startswith(DECISIVE[label])
-            assert all(one.startswith(DECISIVE["entailment"]) for one in others)
-            found[label].add(first)
-    assert {label: len(kinds) for label, kinds in found.items()} == {
-        "entailment": 12,
-        "neutral": 16,
-        "contradiction": 5,
-    }
-
-
-def test_far_pairs_are_longer_with_other_words(sets):
-    def mean(name, side):
-        lines = getattr(sets[name], side)
-        return sum(len(line.split()) for line in lines) / len(lines)
-
-    assert mean("far", "first") > 1.15 * mean("test", "first")
-    assert mean("far", "second") > 1.1 * mean("test", "second")
-    assert max(len(line.split()) for line in sets["train"].first) <= 11
-    assert max(len(line.split()) for line in sets["far"].first) <= 16
-    shares = {name: [words(line) for line in sets[name].first] for name in ("test", "far")}
-    shares = {name: Counter(word for line in lines for word in line) for name, lines in shares.items()}
-    assert shares["far"]["captain"] / 300 > 1.5 * shares["test"]["captain"] / 600
-    assert shares["test"]["farmer"] / 600 > 1.5 * shares["far"]["farmer"] / 300
 
 
 @pytest.mark.parametrize("topic", ["near", "far"])

@@ -2,10 +2,9 @@
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.files import sha256
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.providers.generated import generate_sets
-from headroom.data.subwords import CODES, MosesPieces, load_subwords, piece_spans, read_moses, write_moses
+from headroom.data.subwords import CODES, MosesPieces, piece_spans
 from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
@@ -38,11 +37,6 @@ def test_round_trip_gives_every_sentence_back(text, model):
     assert lines[0].split(" ") == pieces.encode(text[1].target[0])
 
 
-def test_same_text_gives_the_same_model(text, model, tmp_path):
-    train_pieces(text[0].source + text[0].target, tmp_path / "again.model", SETTINGS)
-    assert sha256(tmp_path / "again.model") == sha256(model)
-
-
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path, model_type):
     lines = ["the dog sleeps", "a cat waits"]
@@ -53,19 +47,6 @@ def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path, mod
     largest = int(str(caught.value).rsplit(" ", 3)[-3])
     train_pieces(lines, path, VocabularySettings(size=largest, model_type=model_type))
     assert path.is_file()
-
-
-def test_too_small_a_vocabulary_names_the_key(tmp_path):
-    with pytest.raises(HeadroomError, match=r"vocabulary\.size"):
-        train_pieces(["abcdefghijklmnopqrstuvwxyz"], tmp_path / "x.model", VocabularySettings(size=16))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_file_that_is_no_model_is_named(tmp_path):
-    (tmp_path / "x.model").write_bytes(b"no model")
-    for name in ("x.model", "gone.model"):
-        with pytest.raises(HeadroomError, match=name):
-            Pieces(tmp_path / name)
 
 
 PLAIN = MosesSettings(normalise=False)
@@ -91,13 +72,6 @@ def codes(tmp_path):
 def tokens(pieces):
     """Return the tokens that pieces are cut from."""
     return (" ".join(pieces) + " ").replace("@@ ", "").strip()
-
-
-def test_codes_are_applied_in_their_order(codes):
-    pieces = MosesPieces(codes, "en", PLAIN)
-    assert pieces.encode("the them a-b") == ["the", "the@@", "m", "a", "@-@", "b"]
-    assert pieces.encode_lines(["the b", ""]) == ["the b", ""]
-    assert pieces.decode(["the", "the@@", "m", "a", "@-@", "b"]) == "the them a-b"
 
 
 @pytest.mark.parametrize(
@@ -146,43 +120,6 @@ def test_lines_of_pieces_have_no_line_break_of_any_kind(codes, model, kind):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "bpecodes: empty file"),
-        ("#version: 0.2\na b\nc\n", r"bpecodes, line 3: expected two subword units \('c'\)"),
-        ("a b 12\n", r"bpecodes, line 1: expected two subword units"),
-        ("#version: 9.1\na b\n", r"bpecodes, line 1: byte-pair codes of an unknown version"),
-    ],
-)
-def test_what_are_no_codes_is_named(codes, content, message):
-    codes.write_text(content)
-    with pytest.raises(HeadroomError, match=message):
-        MosesPieces(codes, "en", PLAIN)
-    codes.unlink()
-    with pytest.raises(HeadroomError, match="bpecodes"):
-        MosesPieces(codes, "en", PLAIN)
-
-
-def test_a_vocabulary_is_of_the_kind_of_its_files(codes, tmp_path):
-    settings = MosesSettings(source_language="de", target_language="fr", normalise=False)
-    write_moses(tmp_path, settings)
-    assert read_moses(tmp_path) == settings
-    source, target = load_subwords(tmp_path)
-    assert tokens(source.encode("l'a")) == "l ' a".replace("'", "&apos;")
-    assert tokens(target.encode("l'a")) == "l&apos; a"
-    (tmp_path / "moses.json").write_text('{"source_language": 3}')
-    with pytest.raises(HeadroomError, match=r"moses\.json: damaged"):
-        load_subwords(tmp_path)
-
-
-def test_a_vocabulary_without_moses_is_of_sentencepiece(tmp_path):
-    train_pieces(["the dog sleeps", "a cat waits"], tmp_path / "sentencepiece.model", VocabularySettings(size=22))
-    source, target = load_subwords(tmp_path)
-    assert isinstance(source, Pieces)
-    assert source is target
-
-
-@pytest.mark.parametrize(
     ("pieces", "text", "expected"),
     [
         (["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.",
@@ -202,11 +139,6 @@ def test_a_vocabulary_without_moses_is_of_sentencepiece(tmp_path):
 )  # fmt: skip
 def test_pieces_have_places_in_the_text(pieces, text, expected):
     assert piece_spans(pieces, text) == expected
-
-
-def test_pieces_of_another_text_are_refused():
-    with pytest.raises(HeadroomError, match=r"text 'quite another.*': cannot be aligned"):
-        piece_spans(["▁nothing", "▁like", "▁it", "▁zzz"], "quite another")
 
 
 def test_spans_of_real_vocabularies_cover_the_text_in_order(text, model, codes):

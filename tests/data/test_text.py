@@ -1,6 +1,5 @@
 """Parallel and labelled text: read, checked, halved, and written in the common form of all corpora."""
 
-import json
 from collections import Counter
 from itertools import combinations
 
@@ -69,11 +68,6 @@ class TestReadingLabelled:
         assert text == LabelledText(["a", "c"], ["b", "d"], ["same", "other"])
         assert text.inputs == [("a", "b"), ("c", "d")]
 
-    @pytest.mark.parametrize("sentence", ['"a', 'a" b', '"a"', "'", '""'], ids=ascii)
-    def test_quotes_are_part_of_a_sentence(self, tsv, sentence):
-        text = read_labelled(tsv(f"sentence\tlabel\n{sentence}\tyes\nnext\tno\n"))
-        assert text == LabelledText([sentence, "next"], None, ["yes", "no"])
-
     @pytest.mark.parametrize(("labels", "written"), [(["0", "1"], ["0.0", "1.0"]), (["0.0", "1.0"], ["0", "1"])])
     def test_labels_are_numbers_in_any_form(self, tsv, labels, written):
         content = f"sentence\tlabel\nso bad\t{written[0]}\nso good\t{written[1]}\n"
@@ -112,23 +106,6 @@ class TestReadingLabelled:
         assert str(caught.value).count("\n") <= 1
 
 
-LABELLED = LabelledText(list("abcde"), list("ABCDE"), list("12112"))
-
-
-@pytest.mark.parametrize(
-    ("text", "choose", "check"),
-    [
-        (ParallelText(list("abcde"), list("ABCDE")), [list("ace"), list("ACE")], [list("bd"), list("BD")]),
-        (LABELLED, [list("ace"), list("ACE"), list("112")], [list("bd"), list("BD"), list("21")]),
-    ],
-)
-def test_halves_are_odd_and_even_examples(text, choose, check):
-    made = type(text)
-    assert halve_valid({"test": text, "valid": text}) == {"test": text, "choose": made(*choose), "check": made(*check)}
-    with pytest.raises(HeadroomError, match=r"dev\.tsv: 1 example; give at least two"):
-        halve_valid({"valid": text.taken([2])}, "dev.tsv")
-
-
 def labelled_corpus(directory, sets, **changed):
     """Write a corpus of labels no and yes."""
     origin = {"source": "files", "licences": ["free"]}
@@ -158,13 +135,6 @@ def test_halves_have_the_labels_of_the_whole(labels, choose, check):
         assert [labels[int(one)] for one in half.first] == half.labels
         assert half.first == sorted(half.first, key=int)
     assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
-
-
-def test_halves_that_chance_would_give_stay_every_second_example():
-    """As in SST-2: 201 and 235 of its labels choose, 227 and 209 check."""
-    labels = [label for pair in zip("b" * 201 + "g" * 235, "b" * 227 + "g" * 209) for label in pair]
-    text = LabelledText([str(place) for place in range(872)], None, labels)
-    assert halve_valid({"valid": text})["choose"] == text.taken(range(0, 872, 2))
 
 
 def shared_by_all(sets, count):
@@ -240,23 +210,3 @@ class TestWriting:
         with pytest.raises(HeadroomError, match=message):
             labelled_corpus(tmp_path / "out", {"train": train, "test": test})
         assert not (tmp_path / "out").exists()
-
-    def test_labels_without_examples_are_logged_by_set(self, tmp_path, caplog):
-        sets = {"train": "abc", "choose": "abab", "test": "aa"}
-        texts = {name: LabelledText(list(labels), None, list(labels)) for name, labels in sets.items()}
-        labelled_corpus(tmp_path / "made", texts, labels=["a", "b", "c"], metrics=["accuracy"])
-        assert "choose: none of 4 examples has the label c" in caplog.text
-        assert "test: none of 2 examples has the label b or c" in caplog.text
-        assert "train: none" not in caplog.text
-        with pytest.raises(HeadroomError, match="set test: all 2 examples have the label 'a', so that matthews is not"):
-            labelled_corpus(tmp_path / "other", texts, labels=["a", "b", "c"], metrics=["accuracy", "matthews"])
-
-    def test_incomplete_and_other_corpora_are_refused(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"corpus\.json: cannot read"):
-            read_labelled_record(tmp_path)
-        (tmp_path / "corpus.json").write_text("{")
-        with pytest.raises(HeadroomError, match=r"corpus\.json, line 1: not JSON"):
-            read_corpus_record(tmp_path)
-        (tmp_path / "corpus.json").write_text(json.dumps({"source_language": "English"}))
-        with pytest.raises(HeadroomError, match=r"corpus\.json has no 'labels'"):
-            read_labelled_record(tmp_path)

@@ -7,46 +7,7 @@ from pathlib import Path
 
 import headroom
 import pytest
-from headroom.engines.command import chosen_engine
-from headroom.engines.engine import Engine, EvaluationSet
-from headroom.engines.fairseq.engine import TranslationEngine
-from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.timing import TranslationWorkload
-from headroom.engines.fairseq.training import TranslationTraining
-from headroom.engines.head_model import HeadModel
-from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.classifier.judging import LabelledSet
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.timing import ClassificationWorkload
-from headroom.engines.hub.classifier.training import FineTuning
-from headroom.engines.training import Training
-from headroom.engines.workload import Workload
 from headroom.study.sources import PARAMS, Sources
-
-
-def test_the_engine_is_chosen_by_its_flag_wherever_it_stands():
-    assert chosen_engine(["--run", "x", "--engine", "classifier", "--help"]) == "classifier"
-    assert chosen_engine(["--engine=classifier"]) == "classifier"
-    assert chosen_engine(["--run", "classifier"]) == "fairseq"
-
-
-INTERFACES = [
-    *((Engine, one) for one in (TranslationEngine, ClassificationEngine)),
-    *((EvaluationSet, one) for one in (TranslatedSet, LabelledSet)),
-    *((HeadModel, one) for one in (TranslationModel, ClassificationModel)),
-    *((Workload, one) for one in (TranslationWorkload, ClassificationWorkload)),
-    *((Training, one) for one in (TranslationTraining, FineTuning)),
-]
-
-
-@pytest.mark.parametrize(("interface", "made"), INTERFACES)
-def test_a_class_without_one_method_of_its_interface_cannot_be_instantiated(interface: type, made: type):
-    assert not made.__abstractmethods__
-    for name in interface.__abstractmethods__:
-        lacking = type("Lacking", (interface,), {key: value for key, value in vars(made).items() if key != name})
-        with pytest.raises(TypeError, match=name):
-            lacking()
 
 
 def test_a_command_line_waits_for_no_engine():

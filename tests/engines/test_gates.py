@@ -129,26 +129,6 @@ def test_a_mask_acts_in_generation(lively, batch, beam):
         assert torch.equal(generated_logits(lively, batch, beam), plain)
 
 
-def test_generation_is_masked_at_every_step_not_only_the_first(lively, texts):
-    """Removing everything the decoder hears of the source makes all translations equal."""
-    batches = lively.batches(texts[0], sentences=12)
-    assert len({tuple(row) for row in lively.translate_pieces(batches, LIMITS)}) > 1
-    deaf = [Head("A", layer, head) for layer in (1, 2) for head in (1, 2, 3, 4)]
-    for beam in (1, 5):
-        with lively.gates.masked(deaf):
-            assert len({tuple(row) for row in lively.translate_pieces(batches, LIMITS, beam=beam)}) == 1
-
-
-def test_a_gate_scales_what_the_output_projection_reads_of_a_head(lively, batch):
-    live = lively.live_sites[2]
-    lively.gates.set({live.site: torch.tensor([1.0, 0.25, 1.0, -2.0])})
-    gated = logits(lively, batch)
-    lively.gates.clear()
-    live.output.weight[:, 4:8] *= 0.25
-    live.output.weight[:, 12:] *= -2
-    torch.testing.assert_close(gated, logits(lively, batch), rtol=1e-5, atol=1e-5)
-
-
 def test_one_batch_carries_several_masks_in_greedy_generation(lively, texts):
     sources = [texts[0][0]] * 3
     batches = lively.batches(sources, sentences=3)

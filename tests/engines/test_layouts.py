@@ -94,15 +94,3 @@ def test_sliced_is_masked_in_every_layout(family, removed):
     assert (masked(pieces).logits - plain).abs().max() > 1e-2
     generated = [one.generate(pieces, max_new_tokens=4, do_sample=False) for one in (masked, sliced)]
     assert torch.equal(*generated)
-
-
-def test_keys_are_kept_with_their_group_and_repeated_only_if_groups_are_uneven():
-    model = transformers.AutoModelForCausalLM.from_config(FAMILIES["llama"][0])
-    first, second = sites_of("llama", model)
-    before = second.attention.k_proj.weight.detach().clone()
-    remove_heads([first, second], {Head("D", 1, 1), Head("D", 1, 4), Head("D", 2, 1)})
-    assert first.groups == (0, 0, 1, 1)
-    assert first.attention.k_proj.out_features == 8
-    assert second.groups == (0, 1, 2, 3, 4)
-    assert torch.equal(second.attention.k_proj.weight, before[[*range(4)] * 2 + [*range(4, 8)] * 3])
-    assert torch.equal(second.head_weights(second.attention.k_proj)[-1], before[4:])

@@ -1,7 +1,6 @@
 """Sliced models compute what masked ones do, survive a file, and keep the names of their heads."""
 
 import copy
-import json
 import random
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,6 @@ from headroom.settings.answers import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_replacements import FORMS, drawn_replacements, of_every_form
-from safetensors.torch import load_file
 from toy_encoder import ATTENTIONS, toy_configuration, toy_model
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
@@ -215,24 +213,6 @@ def test_parameters_fall_by_exactly_what_the_heads_had(request, family, inputs):
         assert sum(len(live.kept) for live in model.live_sites) == len(all_heads(model.sites)) - len(removed)
 
 
-def test_removing_nothing_changes_nothing(fairseq):
-    model, same = fairseq.load(), fairseq.load()
-    same.remove(frozenset())
-    expected, found = model.model.state_dict(), same.model.state_dict()
-    assert list(found) == list(expected)
-    assert all(torch.equal(found[name], expected[name]) for name in found)
-
-
-def test_heads_go_one_after_another_or_together(fairseq):
-    together, stepwise = fairseq.load(), fairseq.load()
-    batch = fairseq.batch(together)
-    together.remove(parse_profile("E1:1 E1:3 D2:1 D2:2 D2:3 D2:4", together.sites))
-    for step in ("E1:3 D2:2", "E1:1 E1:3", "", "D2:1 D2:4 D2:3", "D2:1"):  # those already gone are passed over
-        stepwise.remove(parse_profile(step, stepwise.sites))
-    assert torch.equal(logits(stepwise, batch), logits(together, batch))
-    assert [live.kept for live in stepwise.live_sites] == [live.kept for live in together.live_sites]
-
-
 def test_heads_of_a_sliced_model_keep_their_names(case):
     full, sliced = case.load(), case.load()
     batch, last = case.batch(full), full.sites[-1]
@@ -267,25 +247,6 @@ def test_the_file_says_what_was_removed_and_needs_no_code(fairseq, tmp_path):
     torch.load(tmp_path / "sliced.pt", weights_only=True)
     assert state[DESCRIPTOR] == {"removed": model.removed} == {"removed": OF_FAIRSEQ["uneven"]}
     assert state["model"]["encoder.layers.0.self_attn.q_proj.weight"].shape == (4, 16)
-
-
-def test_a_sliced_file_can_be_sliced_further(case, tmp_path):
-    masked, sliced = case.load(), case.load()
-    sliced.remove(parse_profile("E2:1 E1:4", sliced.sites))
-    sliced.save(tmp_path / "once")
-    again = case.reload(tmp_path / "once")
-    again.remove(parse_profile("E2:2 E2:3 E2:4 E1:1 E1:4", again.sites))  # E1:4 is gone already
-    again.save(tmp_path / "twice")
-    last = case.reload(tmp_path / "twice")
-    assert again.removed == last.removed == "E1:1 E1:4 E2:1 E2:2 E2:3 E2:4"
-    batch = case.batch(masked)
-    masked.gates.mask(parse_profile(last.removed, masked.sites))
-    torch.testing.assert_close(logits(last, batch), logits(masked, batch), rtol=1e-5, atol=1e-5)
-    if (tmp_path / "twice").is_dir():
-        assert json.loads((tmp_path / "twice" / "config.json").read_text())["headroom"]["removed"] == last.removed
-        weights = load_file(tmp_path / "twice" / "model.safetensors")
-        assert weights["bert.encoder.layer.0.attention.self.query.weight"].shape == (8, 16)
-        assert "bert.encoder.layer.1.attention.self.query.weight" not in weights
 
 
 def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(case):

@@ -38,18 +38,6 @@ def test_what_stands_in_is_added_after_the_gate(lively, texts):
 
 
 @torch.no_grad()
-def test_heads_of_a_sliced_model_have_the_means_of_their_names(lively, texts):
-    (batch,) = lively.batches(*texts, sentences=12)
-    replacements = drawn_replacements(lively.live_sites)
-    lively.remove(frozenset([Head("E", 1, 1)]))
-    site = lively.sites[0]
-    with lively.gates.applied(Intervention.parse("E1:3 mean"), replacements):
-        z = seen_z(lively, batch)[site]
-    expected = replacements.means[site][2].float()
-    torch.testing.assert_close(z[:, :, 1], expected.expand_as(z[:, :, 1]))
-
-
-@torch.no_grad()
 def test_resampled_heads_say_what_they_say_of_another_example(lively, texts):
     (batch,) = lively.batches(*texts, sentences=12)
     replacements = Replacements({}, seed=3)

@@ -15,7 +15,7 @@ from headroom.engines.fairseq import training
 from headroom.engines.fairseq.checkpoint import is_whole
 from headroom.engines.hub.classifier import records
 from headroom.engines.hub.classifier.trainer import GroupedBatches
-from training_runs import EPOCHS, MODEL, UPDATES, KilledError, Translation, kept, killed_at, same_models
+from training_runs import EPOCHS, UPDATES, KilledError, Translation, kept, killed_at, same_models
 
 CLASSIFICATION = pytest.mark.parametrize("kind", ["classification"], indirect=True)
 TRANSLATION = pytest.mark.parametrize("kind", ["translation"], indirect=True)
@@ -35,30 +35,6 @@ def whole(kind, request):
 @pytest.fixture
 def copied(whole, tmp_path):
     return shutil.copytree(whole[0], tmp_path / "copy")
-
-
-def test_an_epoch_leaves_a_model_a_record_and_a_state(kind, whole):
-    """Of states the two newest."""
-    found = {str(path.relative_to(whole[0])) for path in whole[0].rglob("*") if path.is_file()}
-    expected = {name for epoch in EPOCHS for name in (*kind.models(epoch), f"epoch{epoch}.json")}
-    assert found >= expected | {*kind.state(2), *kind.state(3)}
-    assert {name for name in found if "state" not in name} == expected
-    assert not {*kind.state(1)} & found
-    assert not list(whole[0].rglob("training_args.bin"))
-
-
-def test_progress_and_records_report_the_same(whole):
-    _, reported, found = whole
-    updates = reported[0].updates
-    assert updates > 3
-    assert [(step.epoch, step.update) for step in reported] == [(e, u) for e in EPOCHS for u in range(1, updates + 1)]
-    assert [record.epoch for record in found] == [*EPOCHS]
-    assert [record.updates for record in found] == [updates, 2 * updates, 3 * updates]
-    assert [record.train_loss for record in found] == pytest.approx([reported[e * updates - 1].loss for e in EPOCHS])
-    assert found[-1].train_loss < found[0].train_loss
-    assert all(record.gradient_norm > 0 for record in found)
-    assert all((record.words_per_second or record.examples_per_second) > 0 for record in found)
-    assert reported[0].seconds_left > reported[-1].seconds_left == 0
 
 
 @pytest.mark.parametrize(("epoch", "update"), [(1, 2), (2, 1), (3, 3)], ids=["first", "start of second", "last"])
@@ -97,22 +73,6 @@ def test_a_damaged_newest_state_falls_back_to_the_one_before(kind, whole, copied
     assert {step.epoch for step in reported} == {3}
     assert same_models(kind, copied, whole[0])
     assert kind.last_whole(copied) == 3
-
-
-def test_a_missing_model_counts_as_not_trained(kind, copied):
-    for name in (*kind.models(1), *(["epoch2.json"] if len(kind.models(1)) > 1 else [])):
-        content = (copied / name).read_bytes()
-        (copied / name).unlink()
-        assert kind.last_whole(copied) == 0
-        (copied / name).write_bytes(content)
-    assert kind.last_whole(copied) == 3
-    assert kind.last_whole(copied / "missing") == 0
-
-
-def test_nothing_left_to_do_is_done_at_once(kind, whole, copied):
-    reported = []
-    assert kind.run(copied, notify=reported.append, until=2) == whole[2][:2]
-    assert reported == []
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_others(kind, whole, tmp_path):
@@ -264,18 +224,6 @@ class TestStatesOfTheTrainer:
         assert reported[0].epoch == 2
         assert same_models(kind, work, whole[0])
         assert {path.name for path in work.iterdir()} == {path.name for path in whole[0].iterdir()}
-
-    def test_a_model_outlives_its_state_where_links_are_impossible(self, tmp_path, monkeypatch, kind):  # noqa: ARG002
-        def refuse(*_):
-            raise OSError("no links here")
-
-        monkeypatch.setattr(os, "link", refuse)
-        state = tmp_path / "states" / "checkpoint-8"
-        state.mkdir(parents=True)
-        for name in MODEL:
-            (state / name).write_text(name)
-        records.keep_model(state, tmp_path, 1)
-        assert {path.name: path.read_text() for path in (tmp_path / "epoch1").iterdir()} == {n: n for n in MODEL}
 
 
 _SCRIPT = """

@@ -3,7 +3,6 @@
 import fairseq
 import pytest
 import torch
-from headroom.core.heads import parse_profile
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from planted_classifier import HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
@@ -81,22 +80,6 @@ class TestOracles:
 
 
 class TestScores:
-    def test_of_a_half_and_of_the_first_examples(self, classifier):
-        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
-        first = [batch for batch in singles if batch.positions[0] in (1, 3, 5)]
-        expected = scores(classifier, first, steps=2)
-        assert scores(classifier, batches, half=1, examples=3, steps=2) == pytest.approx(expected, rel=1e-5, abs=1e-9)
-
-    @pytest.mark.parametrize("profile", ["E1:2 D2:1", "E2:1 E2:2 E2:3 E2:4 D1:4"])
-    def test_masked_equals_sliced(self, lively, texts, profile):
-        removed, batches = parse_profile(profile, lively.sites), lively.batches(*texts, sentences=5)
-        masked = scores(lively, batches, removed, steps=2)
-        assert all(masked[head] == 0 for head in removed)
-        lively.remove(removed)
-        lively.model.requires_grad_(False)
-        assert scores(lively, batches, steps=2) == pytest.approx(masked, rel=1e-3, abs=1e-9)
-        assert lively.gates.changed == frozenset()
-
     def test_planted_heads_are_found(self, tmp_path):
         model = planted_classifier(tmp_path / "model")
         found = scores(model, model.batches(marked_text(), examples=12))

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile, single_units
+from headroom.core.heads import Head, single_units
 from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminate
 from headroom.methods.orders import least_important_first
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
@@ -50,14 +50,6 @@ class TestBruteForce:
         assert [head for head, _ in found] == [head for head, _ in expected]
         assert [loss for _, loss in found] == pytest.approx([loss for _, loss in expected], rel=1e-4)
 
-    def test_masked_equals_sliced(self, lively, texts):
-        removed = parse_profile("E1:1 E1:2 E1:3 E1:4 E2:1 D1:1 D1:2 D1:3 D2:2 A1:4 A2:1 A2:2 A2:3", lively.sites)
-        few = lively.batches(*[side[:4] for side in texts], sentences=4)
-        masked = scores(lively, few, removed)
-        lively.remove(removed)
-        assert scores(lively, few) == masked
-        assert sorted(masked.values()) == [0.0] * 13 + list(range(1, 12))
-
 
 class TestByHand:
     def test_the_order_is_by_the_loss_without_all_heads_removed_before(self):
@@ -74,15 +66,6 @@ class TestByHand:
         """L = -3 a b - 2 c (1 - a): c is worth 2 alone, but is removed first, as it adds nothing to a and b."""
         model = GameModel(lambda gates, _: -3 * gates[:, 0] * gates[:, 1] - 2 * gates[:, 2] * (1 - gates[:, 0]))
         assert eliminate(model, numbers(1)) == [(THREE, -3), (FOUR, -3), (ONE, 0), (TWO, 0)]
-
-    def test_of_a_half_and_of_the_first_examples(self):
-        """Head one is worth the number of an odd example, head two that of an even one."""
-        model = GameModel(
-            lambda gates, number: -gates[:, 0] * number * (number % 2) - gates[:, 1] * number * (1 - number % 2)
-        )
-        assert scores(model, numbers(3, 3), half=1)[ONE] == 4
-        assert scores(model, numbers(3, 3), half=0)[TWO] == 4
-        assert scores(model, numbers(3, 3), examples=2) == scores(model, numbers(2))
 
     def test_it_costs_half_of_the_square_of_the_heads(self):
         """And one pass more at each step, on which the others build; tracing the model is the same for all sets."""

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import Head
 from headroom.methods.criteria.causal_gating import causal_gates, causal_gating_scores
 from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
@@ -75,11 +75,6 @@ class TestUpdates:
         one, again, other = (causal_gates(GameModel(game), numbers(2, 2), updates=3, seed=seed) for seed in (1, 1, 2))
         assert one == again != other
 
-    def test_nothing_is_left_behind(self, model, texts):
-        causal_gates(model, model.batches(*texts, sentences=6), updates=2)
-        assert model.gates.changed == frozenset()
-        assert not any(weight.requires_grad or weight.grad is not None for weight in model.model.parameters())
-
 
 def of_role(found, role):
     """Return the heads of a role: that of the largest of G-, G+ (1 - G-) and 1 - G+, by the paper."""
@@ -109,26 +104,3 @@ class TestRoles:
         scores = causal_gating_scores(model, batches, updates=40)["causal-gating"]
         assert scores == {head: pytest.approx((gates.opened + gates.closed) / 2) for head, gates in found.items()}
         assert roc_auc_score([head in HELPFUL for head in scores], list(scores.values())) == 1
-
-
-class TestRemoved:
-    def test_masked_equals_sliced(self, model, texts):
-        removed, batches = parse_profile("E1:2 A2:1 D1:3", model.sites), model.batches(*texts, sentences=6)
-        masked = causal_gating_scores(model, batches, removed, updates=3)["causal-gating"]
-        assert [head for head, value in masked.items() if value == 0] == sorted(removed)
-        model.remove(removed)
-        assert causal_gating_scores(model, batches, updates=3)["causal-gating"] == pytest.approx(masked, abs=0.02)
-
-    def test_of_a_half(self):
-        """Head one helps examples at odd positions and harms the others."""
-        model = GameModel(lambda gates, number: 3 + 2 * gates[:, 0] * (1 - 2 * (number % 2)))
-        odd, even = (
-            causal_gating_scores(model, numbers(2, 2), half=half, updates=30)["causal-gating"] for half in (1, 0)
-        )
-        assert odd[ONE] > 0.9
-        assert even[ONE] < 0.1
-
-    def test_without_heads(self):
-        model = GameModel(game)
-        assert set(causal_gating_scores(model, numbers(2), heads_of(model))["causal-gating"].values()) == {0.0}
-        assert model.rows == 0

@@ -4,12 +4,11 @@ from itertools import pairwise
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
-from headroom.methods.continued_training import continue_training, controls, falling, list_learned
+from headroom.methods.continued_training import continue_training, controls, list_learned
 from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, find_profile
 
 
@@ -84,12 +83,6 @@ def test_a_head_that_is_gone_from_the_start_stays_unused(lively, texts):
     assert torch.equal(site.value.weight[4:8], rows)
 
 
-def test_the_rate_falls_in_the_last_updates():
-    rate = falling(6, 4)
-    assert [rate(update) for update in range(6)] == [1, 1, 1, 0.75, 0.5, 0.25]
-    assert [falling(4, 4)(update) for update in range(4)] == [1, 0.75, 0.5, 0.25]
-
-
 SOURCES = {
     "hard-concrete": lambda heads: HardConcreteGates(heads=heads, strength=0.1, seed=1),
     "exact": lambda heads: ExactGates(heads=heads, k=6, straight_through=False, seed=1),
@@ -146,14 +139,6 @@ def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(t
     assert not changed(selected.model, weights(control.model))
 
 
-def test_a_loss_that_is_no_number_is_told(lively, texts):
-    with torch.no_grad():
-        next(lively.model.parameters()).fill_(float("nan"))
-    with pytest.raises(HeadroomError, match="update 1: the loss is NaN"):
-        train(lively, texts, no_gates)
-    assert not lively.model.training
-
-
 def loaded(toy, checkpoint):
     return TranslationModel.load(checkpoint, toy.data, "cpu")
 
@@ -162,28 +147,11 @@ HEADS = [Head("E", layer, head) for layer in range(1, 5) for head in range(1, 5)
 SETTINGS = GateSettings(penalties=(0.5, 0.25), kept_shares=(0.25, 1.0), random_draws=2)
 
 
-def test_one_per_lambda():
-    plans = list(list_learned("hard-concrete", SETTINGS, 16, seed=1))
-    assert [(plan.setting, plan.name) for plan in plans] == [(0.5, "0.5"), (0.25, "0.25")]
-    strong, weak = (float(plan.source.penalty().detach()) for plan in plans)
-    assert strong == 2 * weak > 0
-
-
 def test_one_per_share_with_exactly_so_many_heads():
     for method in ("exact", "exact-straight-through"):
         plans = list(list_learned(method, SETTINGS, 16, seed=1))
         found = [(plan.setting, plan.name, int(plan.source.kept().sum())) for plan in plans]
         assert found == [(4, "0.25", 4), (16, "1", 16)]
-
-
-def test_numbers_of_heads_besides_shares():
-    settings = GateSettings(kept_shares=(0.5,), kept_heads=(0, 5, 16))
-    plans = list(list_learned("exact", settings, 16, seed=1))
-    assert [(plan.name, int(plan.source.kept().sum())) for plan in plans] == [
-        *(("0.5", 8), ("0-heads", 0), ("5-heads", 5), ("16-heads", 16))
-    ]
-    with pytest.raises(HeadroomError, match="--kept-heads 16: out of range; give at most 15"):
-        list(list_learned("exact", settings, 15, seed=1))
 
 
 def test_controls_keep_all_the_best_and_random_ones():

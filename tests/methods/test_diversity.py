@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import Engine
@@ -15,7 +14,6 @@ from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.maps import MapBatch
 from headroom.engines.sites import AttentionSite
 from headroom.experiments.diversity.measures import (
     MEASURES,
@@ -23,13 +21,11 @@ from headroom.experiments.diversity.measures import (
     STEP,
     extract_particles,
     particle_similarity,
-    particle_steps,
     text_similarity,
 )
 from torch import nn
 from toy_encoder import toy_text, write_encoder
 
-HALF = math.sqrt(0.5)
 THIRD = Site("E", 3, 2)
 
 
@@ -61,80 +57,6 @@ class TestParticles:
         assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
             {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
         )
-
-    def test_heads_are_blocks_of_rows(self):
-        # two heads of two rows: head 1 = rows 1-2, head 2 = rows 3-4
-        rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0]]
-        for order, cosine in (((0, 1, 2, 3), 1), ((0, 2, 1, 3), 0)):
-            blocks = [rows[place] for place in order]
-            model = planted(query=blocks, key=blocks, value=blocks)
-            assert particle_similarity(extract_particles(model))["particle_cosine"][THIRD] == pytest.approx(
-                cosine, abs=1e-12
-            )
-
-    def test_projections_may_read_different_widths(self):
-        model = planted(query=[[1.0], [1.0]], key=[[1.0, 0.0], [0.0, 1.0]], value=[[0.0], [3.0]])
-        assert particle_similarity(extract_particles(model))["particle_distance"][THIRD] == pytest.approx(
-            (math.sqrt(2) + 3) / 3
-        )
-
-    def test_projections_of_positions_are_left_out_and_hops_are_heads(self):
-        weights = {name: [[1.0], [1.0]] for name in QKV.values()}
-        model = planted({**QKV, "others": ("pos_key",)}, **weights, pos_key=[[0.0], [9.0]])
-        assert particle_similarity(extract_particles(model))["particle_distance"][THIRD] == 0
-        hops = planted({"queries": "hops"}, hops=[[0.0, 0.0], [3.0, 4.0]])
-        assert particle_similarity(extract_particles(hops))["particle_distance"][THIRD] == 5
-
-    def test_steps_of_all_projections_together(self):
-        # query moves by (2, 0), key by (0, -3), value by (6, 0): 4 + 9 + 36 = 49
-        after = planted(query=[[3.0], [1.0]], key=[[0.0], [-1.0]], value=[[7.0], [-1.0]])
-        before = extract_particles(self.model)
-        assert particle_steps(before, extract_particles(after)) == pytest.approx({THIRD: 7})
-        assert particle_steps(before, before) == {THIRD: 0}
-
-    def test_models_of_other_shapes_are_refused(self):
-        rows = [[1.0, 0.0], [0.0, 1.0]]
-        with pytest.raises(HeadroomError, match="different shapes"):
-            particle_steps(extract_particles(self.model), extract_particles(planted(query=rows, key=rows, value=rows)))
-
-
-class TestHops:
-    """A site that reads a whole text with one query per head, and has no values of its own."""
-
-    z = torch.tensor([[[[1.0, 0.0], [2.0, 0.0]]], [[[1.0, 0.0], [0.0, 5.0]]]])  # (B, 1, H, d)
-    maps = torch.tensor([[[[0.5, 0.5]], [[1.0, 0.0]]], [[[1.0, 0.0]], [[1.0, 0.0]]]])  # (B, H, 1, S)
-
-    def batch(self, model, rows=slice(None)):
-        queries, keys = torch.tensor([[True], [True]]), torch.tensor([[True, True], [True, False]])
-
-        def show(observer):
-            observer(THIRD, self.maps[rows])
-            model.live_sites[0].output(self.z[rows].flatten(2))
-
-        real = {"E": (queries[rows], keys[rows])}
-        places = torch.zeros(2, 2)[rows]
-        return MapBatch(
-            positions=[],
-            reads="E",
-            ordinary=real,
-            real=real,
-            batch_first=True,
-            pieces=places,
-            spans=None,
-            uses={THIRD: 1},
-            show=show,
-        )
-
-    def test_all_but_values(self):
-        model = planted({"queries": "hops"}, hops=[[0.0], [1.0]])
-        # products .5 and 1, cosines of maps sqrt(1/2) and 1, of outputs 1 and 0; heads that say (1, 0) always are
-        # like no other
-        expected = {"attention_product": 0.75, "attention_cosine": (HALF + 1) / 2, "z_cosine": 0.5, "z_cka": 0}
-        found = text_similarity(model, [self.batch(model)])
-        assert found["value_cosine"] == {}
-        assert {measure: found[measure][THIRD] for measure in expected} == pytest.approx(expected)
-        cut = text_similarity(model, [self.batch(model, slice(1)), self.batch(model, slice(1, None))])
-        assert {measure: cut[measure][THIRD] for measure in expected} == pytest.approx(expected)
 
 
 @pytest.fixture(params=["translation", "bert", "deberta-v2"])

@@ -1,7 +1,7 @@
 """Gradient norms of projections: sentence by sentence with all gradients, sliced heads, and greedy orders."""
 
 import pytest
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import Head
 from headroom.methods.criteria.gnorm import gnorm_scores
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
@@ -43,33 +43,6 @@ class TestOracles:
         found = scores(exact, batches)
         assert found == pytest.approx(by_sentence(exact, singles), rel=1e-4)
         assert len(set(found.values())) == 24
-
-    def test_of_a_half(self, classifier):
-        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
-        odd = [batch for batch in singles if batch.positions[0] % 2]
-        assert scores(classifier, batches, half=1) == pytest.approx(by_sentence(classifier, odd), rel=1e-5)
-
-    @pytest.mark.parametrize("profile", ["E1:2 D2:1", "A1:1 A1:2 A1:3 A1:4"])
-    def test_masked_equals_sliced(self, exact, texts, profile):
-        removed, batches = parse_profile(profile, exact.sites), exact.batches(*texts, sentences=5)
-        full, masked = scores(exact, batches), scores(exact, batches, removed)
-        assert all(masked[head] == 0 < full[head] for head in removed)
-        exact.remove(removed)
-        assert scores(exact, batches) == pytest.approx(masked, rel=1e-4)
-
-    def test_without_heads(self, classifier):
-        batches = classifier.batches(toy_text(), examples=5)
-        heads = frozenset(scores(classifier, batches))
-        assert set(scores(classifier, batches, heads).values()) == {0.0}
-        classifier.remove(heads)
-        assert set(scores(classifier, batches).values()) == {0.0}
-
-
-def test_nothing_is_left_behind(classifier):
-    weights = list(classifier.model.parameters())
-    scores(classifier, classifier.batches(toy_text(), examples=5))
-    assert not any(weight.requires_grad or weight.grad is not None for weight in weights)
-    assert classifier.gates.changed == frozenset()
 
 
 def test_planted_heads_are_found_without_their_signs(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import Head
 from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
 from headroom.methods.masked_losses import MaskedLosses, open_heads
 from headroom.methods.passes import count_passes
@@ -28,21 +28,6 @@ class TestByHand:
         found = scores(model, numbers(2), steps=2)  # the trapezoidal rule is exact for lines
         assert list(found) == heads_of(model)
         assert list(found.values()) == pytest.approx([1.5 * part for part in (2, 0.5, 0.5, -0.5)])
-
-    def test_closed_heads_stay_closed(self):
-        third = Head("E", 2, 1)
-        for model, removed in ((GameModel(game), [third]), (GameModel(game, removed=[third]), [])):
-            assert list(scores(model, numbers(1), removed, steps=2).values()) == pytest.approx([2, 0, 0, -0.5])
-
-    def test_of_a_half_and_of_the_first_examples(self):
-        model = GameModel(game)
-        one = Head("E", 1, 1)
-        assert scores(model, numbers(3, 3), half=1)[one] == pytest.approx(2 * (2 + 4 + 6) / 3)
-        assert scores(model, numbers(3, 3), examples=2)[one] == pytest.approx(2 * (1 + 2) / 2)
-
-    def test_a_model_without_heads(self):
-        model = GameModel(game)
-        assert set(scores(model, numbers(2), heads_of(model)).values()) == {0.0}
 
 
 UNREFINED = {"steps": 2, "complete": float("inf")}
@@ -83,14 +68,6 @@ class TestOracles:
         expected = by_differences(exact, exact.batches(*few, sentences=1), 2)
         found = scores(exact, exact.batches(*few, sentences=3), **UNREFINED)
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
-
-    @pytest.mark.parametrize("profile", ["E1:2 D2:1", "A1:1 A1:2 A1:3 A1:4"])
-    def test_masked_equals_sliced(self, exact, texts, profile):
-        removed, batches = parse_profile(profile, exact.sites), exact.batches(*texts, sentences=5)
-        masked = scores(exact, batches, removed, steps=3, complete=9)
-        assert all(masked[head] == 0 for head in removed)
-        exact.remove(removed)
-        assert scores(exact, batches, steps=3, complete=9) == pytest.approx(masked, rel=1e-4, abs=1e-5)
 
 
 def change(model, batches, removed=()):

@@ -6,7 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
 from headroom.engines.head_model import take_rows
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.methods.masked_losses import ROWS, MaskedLosses, all_scores, build_gates, list_examples, open_heads
+from headroom.methods.masked_losses import MaskedLosses, all_scores, build_gates, list_examples, open_heads
 from toy_encoder import ATTENTIONS, toy_text, write_encoder
 from toy_game import GameModel, numbers
 from toy_self_attentive import write_self_attentive
@@ -79,12 +79,6 @@ class TestBase:
     def test_of_a_translation_model(self, lively, texts, removed):
         self.check(lively, lively.batches(*texts, sentences=5), parse_profile(removed, lively.sites))
 
-    def test_of_as_many_examples_as_pieces(self, classifier):
-        """Tracing finds the dimension of the rows, not its size."""
-        (batch,) = classifier.batches(toy_text(), examples=12)
-        pieces = batch.inputs["input_ids"].shape[1]
-        self.check(classifier, [take_rows(batch, [place % 12 for place in range(pieces)])], frozenset())
-
     def test_it_computes_less(self, tmp_path):
         model = ClassificationModel.load(write_encoder(tmp_path / "model", layers=6), "cpu")
         heads, batches = open_heads(model), model.batches(toy_text(), examples=4)
@@ -106,23 +100,6 @@ class TestBase:
             losses.mean(masks, base=given)
             costs.append(computed)
         assert costs[1] < 0.6 * costs[0]
-
-
-def test_gates_are_cleared_and_rows_are_limited():
-    model = GameModel(lambda gates, _: gates.sum(1))
-    rows = []
-    model.losses = lambda batch: (rows.append(len(batch.number)), GameModel.losses(model, batch))[1]
-    masks = torch.rand(300, 4, generator=torch.Generator().manual_seed(0)).round()
-    found = MaskedLosses(model, numbers(5, 7), open_heads(model)).mean(masks)
-    assert found.tolist() == masks.sum(1).tolist()
-    assert max(rows) <= ROWS
-    assert sum(rows) == 300 * 12
-    assert model.gates.changed == frozenset()
-
-
-def test_a_mask_alone_may_exceed_the_rows():
-    model = GameModel(lambda gates, _: gates.sum(1))
-    assert MaskedLosses(model, numbers(ROWS + 1), open_heads(model)).mean(torch.ones(2, 4)).tolist() == [4, 4]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from headroom.methods.orders import (
     read_scores,
     rescore_order,
     step_sizes,
-    take_first,
     top_first,
 )
 from written_tables import write_rows
@@ -59,15 +58,6 @@ def test_layers_from_the_top_and_from_the_bottom(sites, expected):
 )
 def test_points_of_a_curve(heads, step, expected):
     assert step_sizes(heads, step) == expected
-
-
-@pytest.mark.parametrize("heads", [1, 2, 7, 24, 48, 72, 108])
-@pytest.mark.parametrize("step", [0.01, 0.05, 0.1, 0.2, 0.33, 0.5])
-def test_points_go_from_none_to_all_without_repeats(heads, step):
-    sizes = step_sizes(heads, step)
-    assert sizes[0] == 0
-    assert sizes[-1] == heads
-    assert sizes == sorted(set(sizes))
 
 
 def test_least_important_first_with_ties_in_table_order():
@@ -123,18 +113,6 @@ def test_scored_anew_after_every_step_by_hand():
 
     assert rescore_order(single_units(HEADS), [0, 2, 4, 6], scores) == single_units([e1, e2, d2, a2, a1, d1])
     assert asked == list(tables)
-
-
-def test_removed_first():
-    assert take_first(single_units(HEADS), 0) == frozenset()
-    assert take_first(single_units(HEADS), 2) == frozenset(HEADS[:2])
-    assert take_first(single_units(HEADS), 6) == frozenset(HEADS)
-
-
-@pytest.mark.parametrize("count", [7, -1])
-def test_more_heads_than_exist_are_refused(count):
-    with pytest.raises(HeadroomError, match=f"cannot remove {count}, the model has 6 in scope"):
-        take_first(single_units(HEADS), count)
 
 
 class TestReadScores:

@@ -7,21 +7,18 @@ import torch
 from headroom.core.heads import Site
 from headroom.engines.repulsion.particles import (
     GradientRewriter,
-    along,
     bandwidth,
-    directions,
     growth,
     kernel,
     match_alpha,
     measure_distances,
     repulsion,
     rewritten,
-    svgd,
 )
 from headroom.engines.repulsion.similarity import mean_kernel
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
-from particle_systems import EVERY, PUSH, STEP, every_method, random_system, updated
-from slow_repulsion import slow_update, slow_width
+from particle_systems import EVERY, PUSH, every_method, random_system, updated
+from slow_repulsion import slow_update
 from torch import Tensor, nn
 
 
@@ -44,12 +41,6 @@ class TestTwoParticles:
         expected = [(10 / 3 + self.push) / 4, (-2 / 3 - self.push) / 4]
         assert self.found(SvgdArm) == pytest.approx(expected)
 
-    def test_svgd_with_the_diagonal_in_the_median(self):
-        # k = 1/9, R = (-1, 1) 2 ln 3 / 9: K G = (4 - 2/9, 4/9 - 2), alpha R = (-1, 1) ln 3 / 15
-        push = math.log(3) / 15
-        expected = [(34 / 9 + push) / 4, (-14 / 9 - push) / 4]
-        assert self.found(SvgdArm, median="with-diagonal") == pytest.approx(expected)
-
     def test_spos(self):
         # beta 0.04: own gradient times 0.02; noise times sqrt(2 * 0.04 * 0.5) * 2 = 0.4, the median of (4, 2) being 2
         expected = [(10 / 3 + self.push) / 4 + 0.08 + 0.4, (-2 / 3 - self.push) / 4 - 0.04 - 0.8]
@@ -64,16 +55,6 @@ class TestTwoParticles:
     def test_growth(self):
         # the head at 0 has no direction to grow in
         assert self.found(GrowthArm) == pytest.approx([(10 / 3) / 4, (-2 / 3 - self.push) / 4])
-
-    def test_growth_does_not_see_on_which_side_the_other_is(self):
-        # at 1 and 3, as far apart as before: repulsion pushes to both sides, growth both outwards
-        particles = torch.tensor([[[1.0], [3.0]]])
-        settings = {"alpha": 0.3, "stepsize": 0.5, "median": "pairs"}
-        repelled, grown = (
-            updated(model(**settings), self.gradients, particles).flatten().tolist() for model in (SvgdArm, GrowthArm)
-        )
-        assert repelled == pytest.approx([(10 / 3 + self.push) / 4, (-2 / 3 - self.push) / 4])
-        assert grown == pytest.approx([(10 / 3 - self.push) / 4, (-2 / 3 - self.push) / 4])
 
     def factor(self):
         # <svgd, G> / <G, G> = (4 (10/3 + push) + 2 (2/3 + push)) / 4 / 20
@@ -109,13 +90,6 @@ class TestRatio:
         torch.testing.assert_close(own, svgds)
         assert own.shape == (3,)
 
-    def test_is_zero_without_a_gradient_and_missing_without_repulsion(self):
-        _, particles, _ = random_system()
-        found = {arm: [] for arm in (SvgdArm(**PUSH), SmoothingArm(**STEP))}
-        for arm, ratios in found.items():
-            rewritten(torch.zeros_like(particles), particles, arm, torch.randn_like, ratios)
-        assert [[ratio.tolist() for ratio in ratios] for ratios in found.values()] == [[[0, 0, 0]], []]
-
 
 class TestMatchedAlpha:
     """Weights as fairseq initialises them, and gradients whose norm grows with the root of the width."""
@@ -149,13 +123,6 @@ class TestSlowReference:
         assert fast.dtype == number
         torch.testing.assert_close(fast.double(), slow, rtol=digits, atol=digits * slow.abs().max().item())
 
-    @pytest.mark.parametrize(("alpha", "stepsize"), [(0.0, 1.0), (0.01, 0.01), (1.0, 0.1), (50.0, 1.0)])
-    def test_svgd_of_any_weight(self, alpha, stepsize):
-        gradients, particles, _ = random_system()
-        fast = svgd(gradients, particles, alpha=alpha, stepsize=stepsize)
-        slow = slow_update(gradients, particles, alpha=alpha, stepsize=stepsize)
-        torch.testing.assert_close(fast.double(), slow, rtol=1e-6, atol=1e-6 * slow.abs().max().item())
-
 
 class TestControls:
     def test_scaled_is_parallel_to_the_gradients_and_nearest_to_svgd(self):
@@ -184,31 +151,6 @@ class TestControls:
         # the optimizer goes against the update: the weights grow
         torch.testing.assert_close(torch.cosine_similarity(grown, particles, dim=-1), -torch.ones(3, 5))
         assert (torch.cosine_similarity(repelled, particles, dim=-1) > -0.95).all()
-
-    def test_growth_changes_nothing_but_the_push(self):
-        gradients, particles, _ = random_system()
-        nothing = torch.zeros_like(particles)
-        shared, pushed_apart, grown = (
-            updated(arm, nothing if empty else gradients, particles)
-            for arm, empty in ((SmoothingArm(**STEP), False), (SvgdArm(**PUSH), True), (GrowthArm(**PUSH), True))
-        )
-        torch.testing.assert_close(updated(SvgdArm(**PUSH), gradients, particles), shared + pushed_apart)
-        torch.testing.assert_close(updated(GrowthArm(**PUSH), gradients, particles), shared + grown)
-
-    def test_growth_of_joined_particles_has_the_length_of_their_repulsion(self):
-        """The definition of a particle determines the update: three projections together have one length."""
-        _, particles, _ = random_system(parameters=36)
-        squared = measure_distances(particles)
-        width = bandwidth(squared)
-        found = growth(particles, kernel(squared, width), width)
-        torch.testing.assert_close(found.norm(dim=-1), pushed(particles).norm(dim=-1))
-        torch.testing.assert_close(directions(found), directions(particles))
-
-    def test_the_part_along_the_gradients_leaves_a_rest_at_right_angles(self):
-        gradients, update, _ = random_system()
-        part = along(update, gradients)
-        assert ((update - part) * gradients).sum((1, 2)).tolist() == pytest.approx([0, 0, 0], abs=1e-4)
-        torch.testing.assert_close(along(part, gradients), part)
 
     @every_method
     def test_gradients_of_zero(self, arm):
@@ -311,33 +253,11 @@ def test_median_of_an_even_number_is_the_mean_of_the_middle_two():
     assert bandwidth(squared, "with-diagonal").item() == pytest.approx(0.5 * 6.5 / math.log(5))
 
 
-@pytest.mark.parametrize("median", ["pairs", "with-diagonal"])
-@pytest.mark.parametrize("heads", [2, 3, 4, 7, 8])
-def test_widths_of_many_systems_equal_the_loop(median, heads):
-    particles = random_particles(systems=4, heads=heads) * torch.tensor([0.01, 1, 3, 500])[:, None, None]
-    expected = [slow_width(system.double().numpy(), median) for system in particles]
-    assert bandwidth(measure_distances(particles), median).tolist() == pytest.approx(expected, rel=1e-6)
-
-
 def test_close_heads_far_from_zero_keep_their_distance():
     # 1e-3 apart on an offset of 100: a Gram matrix in float32 would see only rounding
     particles = 100 + 1e-3 * random_particles()
     slow = -slow_update(torch.zeros(3, 5, 12), particles, alpha=1.0, stepsize=5.0)  # 5 = heads
     torch.testing.assert_close(pushed(particles).double(), slow, rtol=1e-4, atol=1e-4 * slow.abs().max().item())
-
-
-@pytest.mark.parametrize("head", [0, 2, 4])
-def test_a_head_touches_only_its_row_and_column(head):
-    particles = random_particles(systems=1)
-    moved = particles.clone()
-    moved[0, head] += 1
-    width = bandwidth(measure_distances(particles))  # fixed
-    before = kernel(measure_distances(particles), width)[0]
-    after = kernel(measure_distances(moved), width)[0]
-    expected = torch.zeros(5, 5, dtype=torch.bool)
-    expected[head] = expected[:, head] = True
-    expected[head, head] = False
-    assert torch.equal(before != after, expected)
 
 
 class TestLoss:
@@ -352,14 +272,6 @@ class TestLoss:
         with torch.no_grad():
             torch.testing.assert_close(gradient, -pushed(particles, median), rtol=1e-9, atol=1e-12)
 
-    def test_moving_with_the_repulsion_lowers_it(self):
-        particles = random_particles().double()
-        width = bandwidth(measure_distances(particles))
-        before, after = (
-            kernel(measure_distances(particles + step * pushed(particles)), width).sum((1, 2)) for step in (0, 1e-3)
-        )
-        assert (after < before).all()
-
 
 class TestCoincidingParticles:
     @pytest.mark.parametrize("median", ["pairs", "with-diagonal"])
@@ -369,15 +281,6 @@ class TestCoincidingParticles:
         assert width.tolist() == [0, 0, 0]
         assert torch.equal(kernel(squared, width), torch.ones(3, 5, 5))
         assert not pushed(torch.ones(3, 5, 12), median).any()
-
-    def test_the_limit_of_a_width_of_zero_is_whether_particles_coincide(self):
-        # heads 2 to 5 in one place: 6 of 10 distances are 0
-        particles = random_particles(systems=1)
-        particles[:, 1:] = particles[:, 1:2]
-        squared = measure_distances(particles)
-        expected = torch.block_diag(torch.ones(1, 1), torch.ones(4, 4))
-        assert torch.equal(kernel(squared, bandwidth(squared))[0], expected)
-        assert not pushed(particles).any()
 
     def test_exactly_half_of_the_distances_zero_leave_a_width(self):
         # 0, 0, 0 and 2 on a line: d^2 = 0, 0, 0, 4, 4, 4; median 2, h^2 = 1 / ln 5, k = exp(-2 ln 5) = 1/25
@@ -398,31 +301,6 @@ class TestCoincidingParticles:
         squared = measure_distances(particles)
         width = bandwidth(squared)
         assert growth(particles, kernel(squared, width), width).isfinite().all()
-
-
-@every_method
-def test_permuting_heads_permutes_updates(arm):
-    parts = random_system(heads=6)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
-    permuted = updated(arm, *(part[:, order] for part in parts))
-    torch.testing.assert_close(permuted, updated(arm, *parts)[:, order])
-
-
-@every_method
-def test_systems_do_not_see_each_other(arm):
-    gradients, particles, noise = random_system()
-    alone = updated(arm, gradients[1:2], particles[1:2], noise[1:2])
-    gradients[0], particles[2] = 1e3, 7.0  # one system of huge gradients, one of coinciding heads
-    torch.testing.assert_close(updated(arm, gradients, particles, noise)[1:2], alone)
-
-
-@pytest.mark.parametrize("model", [SvgdArm, GrowthArm])
-def test_svgd_without_repulsion_is_smoothing(model):
-    gradients, particles, _ = random_system()
-    assert torch.equal(
-        updated(model(alpha=0, stepsize=0.3), gradients, particles),
-        updated(SmoothingArm(stepsize=0.3), gradients, particles),
-    )
 
 
 class TestCoincidingHeads:
@@ -447,24 +325,6 @@ class TestCoincidingHeads:
         particles[0], particles[1, 1:] = 1.0, 2.0
         particles[2] = 1e-7 * particles[2]
         assert updated(arm, gradients, particles, noise).isfinite().all()
-
-    def test_most_of_them(self):
-        # equal heads share their gradients, the odd one keeps its own
-        gradients, particles, _ = random_system(systems=1)
-        particles[:, 1:] = particles[:, 1:2]
-        update = updated(SvgdArm(**PUSH), gradients, particles)
-        torch.testing.assert_close(update[:, 0], 0.06 * gradients[:, 0])
-        torch.testing.assert_close(update[0, 1:], 0.06 * gradients[0, 1:].sum(0, keepdim=True).expand(4, -1))
-
-
-@every_method
-def test_a_single_head_has_none_to_share_with(arm):
-    gradients, particles, noise = random_system(heads=1)
-    own = 0.3 * gradients
-    if arm.method == "spos":
-        middle = gradients.abs().flatten(1).sort().values[:, 5]  # of 12 entries
-        own = own + 0.045 * gradients + 0.3 * middle[:, None, None] * noise
-    torch.testing.assert_close(updated(arm, gradients, particles, noise), own)
 
 
 class TestStrength:

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.heads import parse_profile
 from headroom.methods.criteria import COMPARED, SCORES, families
 from headroom.methods.criteria.activation import activation_scores
 from headroom.methods.criteria.gradient import gradient_scores
@@ -52,20 +51,3 @@ def test_interventions_in_one_batch_count_for_each(lively, texts):
     with count_passes(lively, 1) as passes, torch.no_grad():
         lively.losses(batch)
     assert passes.forward == 4
-
-
-def test_sites_without_heads_are_not_expected(lively, texts):
-    lively.remove(parse_profile("E1:1 E1:2 E1:3 E1:4", lively.sites))
-    batches = lively.batches(*texts, sentences=5)
-    with count_passes(lively, 12) as passes:
-        gradient_scores(lively, batches)
-    assert (passes.forward, passes.backward) == (1, 1)
-
-
-def test_nothing_is_counted_after_the_block(lively, texts):
-    (batch,) = lively.batches(*texts, sentences=12)
-    with count_passes(lively, 12) as passes:
-        lively.losses(batch)
-    lively.losses(batch)
-    assert passes.forward == 1
-    assert not any(live.output._forward_hooks for live in lively.live_sites)

@@ -4,10 +4,9 @@ import numpy
 import pandas
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.data.grammar.phenomena import Case, csv_lines
+from headroom.data.grammar.phenomena import Case
 from headroom.data.parallel import read_pairs
 from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 from headroom.experiments.phenomena.stage import groups
@@ -51,22 +50,6 @@ def test_a_case_is_right_if_its_form_scores_above_every_wrong_one(lively, text, 
             assert right == expected, case
             kinds.add((bool(others), expected))
     assert len(kinds) >= 2
-
-
-def test_forms_are_judged_with_all_their_pieces(lively, text, cases):
-    """The same forms in batches of another size, and under no intervention, are judged equally."""
-    first, second = (ForcedChoices(lively, text, cases, sentences=size) for size in (1, 50))
-    assert (first.correct() == second.correct()).all()
-
-
-def test_only_cases_of_the_first_sentences_are_read(tmp_path):
-    case = Case("object", 2, "a", ("b", "c"))
-    (tmp_path / "cases.csv").write_text("\n".join(csv_lines([[case], [], [case]])) + "\n")
-    assert read_cases(tmp_path / "cases.csv", 3) == [(0, case), (2, case)]
-    assert read_cases(tmp_path / "cases.csv", 2) == [(0, case)]
-    (tmp_path / "other.csv").write_text("a,b\n")
-    with pytest.raises(HeadroomError, match=r"other\.csv: not a table of phenomena"):
-        read_cases(tmp_path / "other.csv", 3)
 
 
 def test_accuracies_are_compared_on_the_same_cases():

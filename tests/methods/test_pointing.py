@@ -9,7 +9,6 @@ import torch
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
 from headroom.methods.pointing import (
-    OFFSETS,
     RarePieces,
     between_units,
     measure_pointing,
@@ -54,28 +53,6 @@ def test_confidence_is_the_mean_over_tokens_without_special_pieces(found):
     assert found["confidence", Head("E", 1, 1), "", "choose"].value == pytest.approx((2 * 0.7 + 0.001) / 3)
     assert found["confidence", Head("E", 1, 1), "", "score"].value == pytest.approx((4 * 0.7 + 0.001) / 5)
     assert found["confidence", Head("E", 1, 2), "", "all"].value == pytest.approx(0.7)
-
-
-def test_all_offsets_are_given(found):
-    head = Head("E", 1, 1)
-    shares = {
-        target: one.value for (measure, name, target, _), one in found.items() if (measure, name) == ("offset", head)
-    }
-    assert list(shares) == ["-5", "-4", "-3", "-2", "-1", "0", "+1", "+2", "+3", "+4", "+5"]
-    # the two first words: all keys but CLS are alike, so the first key, which is the word itself
-    assert shares == pytest.approx({**dict.fromkeys(shares, 0), "-1": 1, "0": 2 / 8})  # six have a piece before
-    assert found["offset", Head("E", 1, 2), "0", "all"].value == 1
-    assert len(OFFSETS) == 11
-
-
-def test_batches_can_be_cut_in_any_way(found):
-    heads = {SITE: [previous, itself]}
-    parts = [batch_of([FIVE], heads, positions=[1]), batch_of([THREE], heads, positions=[0])]
-    again = look(parts, heads)
-    for field in ("value", "low", "high", "count"):
-        assert {key: getattr(one, field) or 0 for key, one in again.items()} == pytest.approx(
-            {key: getattr(one, field) or 0 for key, one in found.items()}
-        )
 
 
 # pieces by frequency: 3 > 4 > 5 > 6 = 7 > 8
@@ -177,14 +154,6 @@ def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces
     torch.testing.assert_close(between_units(weights, member)[0, 0], torch.tensor(expected))
 
 
-def test_sentences_of_a_batch_do_not_mix():
-    member = membership([numpy.array([0, 1]), numpy.array([0, -1])], [2, 1], 2)
-    weights = torch.arange(8.0).reshape(2, 1, 2, 2)
-    found = between_units(weights, member)
-    assert found[0, 0].tolist() == [[0, 1], [2, 3]]
-    assert found[1, 0].tolist() == [[4, 0], [0, 0]]
-
-
 HEADS = [Head("E", 1, 1), Head("E", 1, 2)]
 
 
@@ -218,9 +187,3 @@ def test_halves_are_every_second_sentence():
     assert [(one.value, one.count) for one in by_half["choose"]] == [(12 / 30, 30), (15 / 30, 30)]
     assert [(one.value, one.count) for one in by_half["score"]] == [(8 / 40, 40), (10 / 40, 40)]
     assert by_half["score"][1].head == HEADS[1]
-
-
-def test_where_nothing_is_asked_there_is_no_share():
-    found, asked = numpy.zeros((3, 2)), numpy.array([1.0, 0.0, 1.0])
-    assert measure_pointing(HEADS, ("rare", "rarest", "", "score"), found, asked, resamples=5) == []
-    assert len(measure_pointing(HEADS, ("rare", "rarest", "", "choose"), found, asked, resamples=50)) == 2

@@ -6,8 +6,6 @@ from itertools import combinations
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
-from headroom.engines.removal import remove_heads
 from headroom.engines.repulsion.regularisers import regulariser
 from headroom.settings.arms import (
     DisagreementOutputArm,
@@ -127,31 +125,6 @@ class TestPenalties:
             difference = (near[0] - near[1]) / (2 * step)
             assert weight.grad[row, column].item() == pytest.approx(difference, rel=1e-5, abs=1e-9)
             assert abs(difference) > 1e-6
-
-    @pytest.mark.parametrize("model", PENALTIES[:3], ids=lambda model: model().method)
-    def test_equal_heads_have_the_degenerate_value(self, model):
-        """Not so of the kernel, whose width follows the distances down to those of rounding."""
-        engine = of_transformers()
-        with torch.no_grad():
-            for live in engine.sites:
-                for projection in live.inputs:
-                    projection.weight.copy_(projection.weight[:4].repeat(HEADS, 1))
-                    projection.bias.copy_(projection.bias[:4].repeat(HEADS))
-        if model is DisagreementPositionArm:
-            for live in engine.sites:  # the query of every position is one vector: weights (1/n, ..., 1/n)
-                live.attention.key.weight.data.zero_()
-            # over the 6 + 4 + 2 positions: the n products 1 / n^2 make 1/n
-            assert engine.term(model(weight=1)).item() == pytest.approx(3 / 12)
-        else:
-            assert engine.term(model(weight=1)).item() == pytest.approx(1, abs=1e-5)
-
-    @every_penalty
-    def test_a_site_with_a_single_head_is_left_out(self, model):
-        engine = of_transformers()
-        remove_heads(engine.sites, [Head("E", 1, head) for head in (1, 2, 4)])
-        caught = Caught(engine)
-        term = engine.term(model(weight=1))
-        assert term.item() == pytest.approx(slow_term(model, caught, engine.real, {"E2"}).item(), rel=1e-5)
 
     @every_penalty
     def test_single_heads_alone_are_refused(self, model):

@@ -5,14 +5,13 @@ import itertools
 import numpy
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Addition
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.sites import AttentionSite
-from headroom.methods.repair import calibrate, compute_repair, find_moments, measure_moments, prediction
+from headroom.methods.repair import calibrate, compute_repair, find_moments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -128,9 +127,6 @@ class TestClosedForms:
         expected = torch.zeros_like(z[0]) if kind == "obs" else z.mean(0)
         torch.testing.assert_close(added.constant, expected)
 
-    def test_features_that_are_always_zero_predict_nothing(self):
-        assert not prediction(torch.zeros(4, 4).double(), torch.tensor([True, False, False, True]), 0.01).any()
-
 
 class TestError:
     @settings(max_examples=60, deadline=None)
@@ -181,45 +177,6 @@ def test_moments_of_parts_are_those_of_the_whole(sizes):
 
 
 # models
-
-
-@torch.no_grad()
-def seen_z(model, batch):
-    """Return every site's z, (T, B, H, d)."""
-    seen = {}
-    with model.gates.observed(lambda name, z: seen.update({name: z.clone()})):
-        model.losses(batch)
-    return seen
-
-
-def example_z(model, texts):
-    """Return by site the z at the positions of each example, run without padding, (N, H * d)."""
-    alone = [seen_z(model, batch) for batch in model.batches(*texts, sentences=1)]
-    return {name: torch.cat([seen[name][:, 0] for seen in alone]).flatten(1).double() for name in model.sites}
-
-
-def test_moments_are_those_of_each_example_alone(lively, texts):
-    found = measure_moments(lively, lively.batches(*texts, sentences=5))
-    means = calibrate(lively, lively.batches(*texts, sentences=5)).means
-    for name, z in example_z(lively, texts).items():
-        torch.testing.assert_close(found[name].mean, z.mean(0), rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close(found[name].covariance, torch.cov(z.T, correction=0), rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close(means[name].flatten(), z.mean(0), rtol=1e-4, atol=1e-5)
-
-
-def test_heads_that_are_gone_have_no_mean(lively, texts):
-    batches = lively.batches(*texts, sentences=12)
-    whole = calibrate(lively, batches)
-    lively.remove(frozenset([Head("E", 1, 2), *lively.sites[1].head_names()]))
-    found = calibrate(lively, batches)
-    first, second = lively.sites[:2]
-    torch.testing.assert_close(found.means[first][[0, 2, 3]], whole.means[first][[0, 2, 3]])
-    assert not found.means[first][1].any()
-    assert second not in found.means
-    for one in (Intervention.parse("E1:2 mean"), Intervention.parse("E1:2 refit")):
-        with lively.gates.applied(one, found):
-            masked = lively.losses(batches[0])[0]
-        assert torch.equal(masked, lively.losses(batches[0])[0])  # it is gone already
 
 
 def translator(request, _):
@@ -322,17 +279,3 @@ def test_a_head_that_another_one_copies_can_be_removed_without_loss(case):
     assert found["refit"][0] < 1e-3
     assert abs(found["refit"][1]) < 1e-2 < 3e-2 < abs(found["none"][1])
     assert found["obs"][0] < found["none"][0] / 3  # it is damped
-
-
-def test_no_examples_are_refused(lively):
-    with pytest.raises(HeadroomError, match="calibration: no examples; give a set with at least one"):
-        calibrate(lively, [])
-
-
-def test_moments_of_another_model_are_refused(lively, texts):
-    replacements = calibrate(lively, lively.batches(*texts, sentences=12))
-    z, weight = drawn(10)
-    with pytest.raises(HeadroomError, match="site E1: no moments of z; measure them on this model"):
-        compute_repair({}, site(weight), Intervention.parse("E1:1 obs"))
-    with pytest.raises(HeadroomError, match="site E1: no moments of z"):
-        replacements.addition(site(z[:OUT]), Intervention.parse("E1:1 obs"))

@@ -5,9 +5,9 @@ from itertools import combinations
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import parse_profile
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.methods.criteria.shapley import draw_permutations, shapley_scores, shapley_values
+from headroom.methods.criteria.shapley import draw_permutations, shapley_values
 from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_encoder import toy_text, write_encoder
@@ -53,23 +53,6 @@ class TestByHand:
         assert values(found) == pytest.approx([2, 1.5, 1.5, -1])
         assert (found.full, found.empty) == (1, 5)
         assert all(math.isnan(estimate.low) for estimate in found.values.values())  # one pair has no interval
-
-    def test_removed_and_sliced_heads_are_no_players(self):
-        model = GameModel(lambda gates, _: 5 - 2 * gates[:, 0] - 3 * gates[:, 1] * gates[:, 2])
-        second, third = Head("E", 1, 2), Head("E", 2, 1)
-        masked = shapley_scores(model, numbers(2), [second], permutations=4)["shapley"]
-        model = GameModel(model.game, removed=[second])
-        assert shapley_scores(model, numbers(2), permutations=4)["shapley"] == masked
-        assert masked == {head: (2 if head == Head("E", 1, 1) else 0) for head in heads_of(model)}
-        assert shapley_scores(model, numbers(2), [Head("E", 1, 1), third, Head("E", 2, 2)])["shapley"] == dict.fromkeys(
-            heads_of(model), 0
-        )
-
-    def test_of_a_half_and_of_the_first_examples(self):
-        model = GameModel(lambda gates, number: 5 - gates[:, 0] * number)
-        one = Head("E", 1, 1)
-        assert shapley_scores(model, numbers(3, 3), half=1)["shapley"][one] == pytest.approx((1 + 3 + 5) / 3)
-        assert shapley_scores(model, numbers(3, 3), examples=2)["shapley"][one] == pytest.approx(0.5)
 
     def test_an_order_is_followed_by_its_reverse(self):
         orders = draw_permutations(7, 6, seed=1)
@@ -131,18 +114,6 @@ class TestSums:
         assert found.marginals.shape == (4, 21)
         assert found.marginals.sum(1).tolist() == pytest.approx([change] * 4, abs=1e-4)  # of losses of 170 nats
         assert sum(values(found)) == pytest.approx(change, abs=1e-4)
-
-    def test_masked_equals_sliced(self, lively, texts):
-        removed, batches = parse_profile("E1:2 A2:1 D1:3", lively.sites), lively.batches(*texts, sentences=5)
-        masked = shapley_scores(lively, batches, removed, permutations=2)["shapley"]
-        lively.remove(removed)
-        assert shapley_scores(lively, batches, permutations=2)["shapley"] == pytest.approx(masked, rel=1e-3, abs=1e-3)
-
-    def test_the_seed_determines_them(self):
-        model = GameModel(tangled, heads=(2, 2, 2))
-        one, again, other = (shapley_values(model, numbers(3), permutations=4, seed=seed) for seed in (1, 1, 2))
-        assert values(one) == values(again)
-        assert values(one) != values(other)
 
 
 class TestTruncation:

@@ -18,7 +18,6 @@ from headroom.methods.syntax import (
     move_arcs,
     relation_distances,
     relation_pointing,
-    targets,
 )
 from planted import batch_of, names, tree
 
@@ -191,17 +190,6 @@ def test_the_mean_margin_is_resampled_once_for_all_relations():
     assert wrong.value == pytest.approx(first[0][1::2, 0].mean() / 2 - 0.4)
 
 
-def test_removed_heads_have_no_rows():
-    found = relation_pointing(
-        [batch_of([BANK[0], BANK[1]], {SITE: [subject_of]})],
-        BANK[:2],
-        {SITE: [Head("E", 2, 3)]},
-        relations=["nsubj"],
-        resamples=5,
-    )
-    assert {one.head for one in found if one.head} == {Head("E", 2, 3)}
-
-
 # The small old dog sees cats
 DOG = tree(
     ("The", 3, "det"), ("small", 3, "amod"), ("old", 3, "amod"), ("dog", 4, "nsubj"), ("sees", None, "root"),
@@ -217,23 +205,11 @@ def test_a_governor_is_asked_once_for_all_its_dependents():
     assert list_arcs(DOG, "advmod:to-governor", ALL) == {}
 
 
-def test_words_without_a_piece_are_neither_asked_nor_right():
-    assert list_arcs(DOG, "amod:to-dependent", {0, 2, 3, 4}) == {3: {2}}
-    assert list_arcs(DOG, "nsubj:to-governor", {0, 1, 2, 3}) == {}
-
-
 def test_places_are_those_of_units_and_an_arc_within_one_is_none():
     words = (("I", 0, 1, 3, "nsubj"), ("do", 2, 7, 3, "aux"), ("n't", 2, 7, 1, "advmod"), ("go", 8, 10, None, "root"))
     sentence = ParsedSentence("I don't go", tuple(Word(*word) for word in words))
     assert list_arcs(sentence, "nsubj:to-governor", {0, 1, 2}) == {0: {2}}
     assert list_arcs(sentence, "advmod:to-governor", {0, 1, 2}) == {}
-
-
-def test_a_subtype_is_a_relation_of_its_own():
-    sentence = tree(("Cats", 2, "nsubj:pass"), ("were", 2, "aux:pass"), ("seen", None, "root"))
-    assert list_arcs(sentence, "nsubj:to-governor", {0, 1, 2}) == {}
-    assert list_arcs(sentence, "nsubj:pass:to-governor", {0, 1, 2}) == {0: {2}}
-    assert targets(["nsubj:pass"]) == ["nsubj:pass:to-dependent", "nsubj:pass:to-governor"]
 
 
 def test_moved_arcs_keep_their_distances_and_leave_their_place():
@@ -247,11 +223,6 @@ def test_moved_arcs_keep_their_distances_and_leave_their_place():
     assert move_arcs({1: frozenset({0})}, {0, 1, 2, 4}, random.Random(1)) == {2: {1}}, (
         "not the position of a unit without pieces"
     )
-
-
-def test_two_moved_arcs_never_ask_the_same_word():
-    arcs = {1: frozenset({0}), 3: frozenset({2})}
-    assert all(len(move_arcs(arcs, ALL, random.Random(seed))) == 2 for seed in range(20))
 
 
 def test_the_best_offset_counts_words_asked_and_prefers_the_nearest_of_equals():

@@ -1,19 +1,10 @@
 import pandas
 from headroom.core.heads import Head, Site
-from headroom.data.trees import ParsedSentence, Word, plain_sentence
-from headroom.methods.traces import entry, nearest_to_roles, sentences_to_trace, word_maps
+from headroom.data.trees import ParsedSentence, Word
+from headroom.methods.traces import entry, nearest_to_roles, word_maps
 from planted import batch_of, tree
 
 FIVE = tree(("a", None, "root"), ("b", 0, "x"), ("c", 0, "x"))
-
-
-def test_sentences_are_taken_from_all_over_a_text():
-    bank = [plain_sentence(" ".join([f"s{number}", *["w"] * 5])) for number in range(10)]
-    short, long = plain_sentence("a b c d e"), plain_sentence(" ".join("x" * 15))
-    chosen = sentences_to_trace([short, *bank, long], 4)
-    assert [sentence.words[0].form for sentence in chosen] == ["s0", "s2", "s5", "s7"]
-    assert sentences_to_trace([short, *bank[:3], long], 4) == bank[:3]
-    assert sentences_to_trace([short, long], 4) == []
 
 
 def test_maps_are_between_words_and_written_to_two_decimals():

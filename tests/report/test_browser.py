@@ -1,11 +1,9 @@
 """The page in a real browser: no overflow on a phone, no error, hovering links atlases, tables sort."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.figures.svg import share_styles
 from report.chromium import Page
 from report.conftest import Written
 
@@ -95,59 +93,3 @@ def test_escape_closes_the_text_of_a_claim(browser: Page, report: Written) -> No
         browser.press(key)
         seen.append(browser.evaluate(shown))
     assert seen == [True, False, True]
-
-
-def test_letters_that_no_font_has_are_named(browser: Page, report: Written, tmp_path: Path) -> None:
-    note = "document.querySelector('main > .missing')?.textContent"
-    browser.open(report.path)
-    assert browser.evaluate(note) is None
-    page, letters = tmp_path / "page.html", "a\u00e4\u0301\u0378\u2192\u05cf"  # of which two are no letters
-    page.write_text(report.path.read_text("utf-8").replace("<main>", f"<main><p>{letters}</p>"), "utf-8")
-    browser.open(page)
-    assert "has U+0378, U+05CF: a box" in browser.evaluate(note)
-
-
-def test_page_and_figures_follow_the_theme(phone: dict[str, Any], browser: Page, report: Written) -> None:
-    desk = look(browser, report.path, width=1280, dark=False)
-    assert desk["scroll"] <= 1280
-    brightness = {name: sum(map(int, re.findall(r"\d+", phone[name])[:3])) for name in ("ground", "ink")}
-    assert brightness["ground"] < 150 < brightness["ink"]
-    brightness = {name: sum(map(int, re.findall(r"\d+", desk[name])[:3])) for name in ("ground", "ink")}
-    assert brightness["ink"] < 150 < brightness["ground"]
-
-
-DRAWINGS = """<!doctype html><html><head><style>
-.panel rect{fill:rgb(1,1,1);stroke:rgb(2,2,2)}.panel .lit rect{stroke:rgb(3,3,3)!important}
-</style></head><body id="page"><div class="panel"><svg viewBox="0 0 9 9"><defs>
-<path id="mark" d="M0 0h9" style="fill:rgb(4,4,4);stroke:rgb(5,5,5)"/></defs>
-<rect width="9" height="9" style="fill:rgb(4,4,4);stroke:rgb(5,5,5)"/>
-<g class="lit"><rect class="cell" width="9" height="9" style="fill:rgb(4,4,4);stroke:rgb(5,5,5)"/></g>
-<rect width="9" height="9" style="fill:rgb(6,6,6)"/><use href="#mark" style="fill:rgb(7,7,7)"/></svg></div>
-<script>"<svg><rect style='fill:rgb(4,4,4);stroke:rgb(5,5,5)'/></svg>"</script></body></html>
-"""
-
-LOOKS = """
-[...document.querySelectorAll("svg *")].map((one) => [one, getComputedStyle(one)])
-  .map(([one, style]) => [one.tagName, style.fill, style.stroke])
-"""
-
-
-def test_shared_styles_look_the_same_and_stay_with_what_is_drawn_elsewhere(browser: Page, tmp_path: Path) -> None:
-    (own := tmp_path / "own.html").write_text(DRAWINGS)
-    (shared := tmp_path / "shared.html").write_text(share_styles(DRAWINGS))
-    browser.open(own)
-    looks = browser.evaluate(LOOKS)
-    assert looks[3:] == [
-        ["g", "rgb(0, 0, 0)", "none"],
-        ["rect", "rgb(4, 4, 4)", "rgb(3, 3, 3)"],
-        ["rect", "rgb(6, 6, 6)", "rgb(2, 2, 2)"],
-        ["use", "rgb(7, 7, 7)", "none"],
-    ]
-    browser.open(shared)
-    assert browser.evaluate(LOOKS) == looks
-    assert re.findall('style="([^"]*)"', shared.read_text()) == [
-        "fill:rgb(4,4,4);stroke:rgb(5,5,5)",
-        "fill:rgb(6,6,6)",
-        "fill:rgb(7,7,7)",
-    ]
-    assert DRAWINGS.split("<script>")[1] in shared.read_text()

@@ -43,37 +43,6 @@ def test_what_was_dropped_is_said_by_reason(said):
     ]
 
 
-def test_absent_labels_are_said_by_set(said):
-    sizes = {"train": {"A": 1, "B": 2, "C": 3}, "choose": {"A": 1, "B": 1, "C": 0}, "test": {"A": 9, "B": 0, "C": 0}}
-    assert said(label_sizes=sizes) == [
-        "In choose no example has the label C.",
-        "All examples of test have the label A: a constant answer is right, so that no score on this set is above "
-        "chance.",
-    ]
-
-
-def test_what_was_cut_for_its_length_is_said_from_the_signatures(example_tables):
-    from headroom.study.tables import StudyTables
-
-    frame = example_tables.frame("evaluation")
-    (run,) = {run for run in frame["run"] if run.startswith("sst2.baseline.seed1")}
-    rows = frame[frame["run"] == run].head(2)
-    evaluation = rows.assign(set="test", signature="metric:x|set:test|examples:300|cut:3")
-    rows = example_tables.frame("training").head(1)
-    about = "seed:1|left-out-long:2|left-out-rest:6"
-    tables = StudyTables({"evaluation": evaluation, "training": rows.assign(run=run, signature=about)})
-    said = [one.text for one in cautions(tables, {"sst2": {"sizes": SIZES}})[""]]
-    assert said[:3] == [
-        "Longer than the model reads, and cut: 3 of 300 of test.",
-        "Longer than the model reads, and left out of training: 2 of 300 of train.",
-        "Left out of every epoch, the longest ones that remain of batches of eight: 6 of 300 of train.",
-    ]
-
-
-def test_clean_text_gives_no_caution(said):
-    assert said(repeated=[], left_out={}, odd={}) == []
-
-
 @pytest.mark.parametrize(("peak", "amount"), [(801, 1), (800, 0)])
 def test_a_job_with_more_memory_than_its_bound_is_named(example_tables, tmp_path, peak, amount):
     path = tmp_path / "benchmarks" / "ablation" / "one.tsv"

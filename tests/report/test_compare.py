@@ -64,25 +64,6 @@ def test_the_board_has_a_mark_for_every_verdict(places: list[Path], page: Path) 
     assert len(tree.xpath("//tbody//a")) > 30
 
 
-def test_every_curve_has_an_entry_of_the_key(page: Path) -> None:
-    tree = html.parse(page)
-    key = [one.text_content().strip() for one in tree.xpath("//ul[@class='key']/li")]
-    wanted = [f"{study}, {task_name(task)}" for study, tasks in STUDIES.items() for task in sorted(tasks)]
-    assert key == [*wanted, "full model"]
-    assert len({html.tostring(one) for one in tree.xpath("//ul[@class='key']/li/svg")}) == len(key)
-    assert len(tree.xpath("//div[@class='panel']/svg")) == 1
-    assert not tree.xpath("//script | //@onerror | //img")
-
-
-def test_verdicts_alone_are_a_board_without_curves(places: list[Path], tmp_path: Path) -> None:
-    for name in ("claims.csv", "numbers.csv"):
-        (tmp_path / name).write_bytes((places[0] / name).read_bytes())
-    main([str(tmp_path), "--output", str(tmp_path / "index.html")])
-    text = (tmp_path / "index.html").read_text("utf-8")
-    assert "<svg" not in text
-    assert "first, translation: <" in text
-
-
 def test_studies_that_are_not_finished_are_all_named(places: list[Path], tmp_path: Path) -> None:
     missing = [str(tmp_path / name) for name in ("starter", "sst2")]
     with pytest.raises(HeadroomError, match=r"starter: .*run it: make study\n.*STUDY=studies/sst2\.yaml$"):

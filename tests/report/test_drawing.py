@@ -8,24 +8,13 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
 from headroom.experiments.attention_maps.section import CELL, describe, draw_map
-from headroom.figures import atlas, drawing, palette, panels, svg
-from headroom.figures.atlas import Mark, Shape
+from headroom.figures import drawing, palette, panels, svg
+from headroom.figures.atlas import Mark
 from headroom.figures.panels import Look
-from headroom.figures.scripts import are_from_right, count_columns
+from headroom.figures.scripts import are_from_right
 from headroom.study.maps import AttentionMap, read_maps
 from lxml import etree
-
-
-@pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1), (12, 12)])
-def test_all_cells_lie_inside_the_view_box_which_fits_a_phone(layers: int, heads: int) -> None:
-    shape = Shape("E", layers, heads)
-    width, height = shape.size
-    x, y = shape.corner(layers, heads)
-    assert x + shape.cell <= width <= 320
-    assert y + shape.cell <= height
 
 
 def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
@@ -37,55 +26,6 @@ def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
     assert Mark(7, "").side(20) == Mark(1, "").side(20)
 
 
-def test_marks_say_by_shape_what_they_mean() -> None:
-    marks = {
-        Head("E", 1, 1): Mark(0.5, "loss"),
-        Head("E", 1, 2): Mark(-0.5, "gain"),
-        Head("E", 1, 3): Mark(0.5, "gone", removed=True),
-        Head("E", 1, 4): Mark(0.5, "significant", framed=True),
-    }
-    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 4), marks)))
-    shapes = {}
-    for cell in root.iter("g"):
-        if "data-head" in cell.attrib:
-            shapes[cell.get("data-head")] = [_look(child) for child in cell]
-    assert shapes == {
-        "E1:1": ["title", "rect", "square"],
-        "E1:2": ["title", "rect", "circle"],
-        "E1:3": ["title", "rect", "cross"],
-        "E1:4": ["title", "rect", "square", "rect"],
-    }
-
-
-def _look(element: etree._Element) -> str:
-    if element.tag.endswith("path"):
-        return "square" if "h" in str(element.get("d")) else "cross"
-    return element.tag
-
-
-def test_texts_are_escaped() -> None:
-    drawn = str(atlas.draw_atlas(Shape("A", 1, 1), {Head("A", 1, 1): Mark(1.0, "<script>&")}))
-    assert "<script>" not in drawn
-    assert "A1:1: &lt;script&gt;&amp;" in drawn
-
-
-def luminance(colour: str) -> float:
-    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(first: str, second: str) -> float:
-    high, low = sorted((luminance(first), luminance(second)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("colour", [one for one in palette.ALL if one not in (palette.PAPER, palette.RULE)])
-def test_colours_of_text_and_marks_stand_out_in_both_themes(colour: palette.Colour) -> None:
-    assert contrast(colour.light, palette.PAPER.light) >= 4.5
-    assert contrast(colour.dark, palette.PAPER.dark) >= 4.5
-
-
 def test_a_panel_has_real_text_and_only_colours_of_the_palette() -> None:
     with drawing.panel("test", x_label="cost in $ and $", y_label="<b> & minus") as panel:
         panel.axes.plot([0, 1], [0, -1], color=palette.INK.light)
@@ -95,13 +35,6 @@ def test_a_panel_has_real_text_and_only_colours_of_the_palette() -> None:
     assert "−1.0" in panel.markup
     assert not re.search(r"#[0-9a-f]{6}", panel.markup)
     assert svg.size(panel.markup)[0] <= 320
-
-
-def test_letters_that_the_fonts_here_lack_stay_text_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
-    with drawing.panel("test", x_label="\u8bc4\u8bba", y_label="\u0378") as panel:
-        panel.axes.plot([0, 1])
-    assert "\u8bc4\u8bba" in panel.markup
-    assert not recwarn.list
 
 
 ONE = {
@@ -120,30 +53,6 @@ def write(directory: Path, *maps: dict[str, Any], run: str = "translation.baseli
 def read(directory: Path) -> AttentionMap:
     (one,) = read_maps([write(directory, ONE)])
     return one
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"weights": [[0.3, 0.7]]}, "E2:3 on sentence 1 needs a row per query"),
-        ({"weights": [[0.3], [0.7]]}, "a weight per key"),
-        ({"weights": [[0.3, 0.7], [float("nan"), 0.1]]}, "a weight per key, all numbers"),
-        ({"head": "X1"}, "head 'X1': malformed"),
-        ({"queries": None}, "has no attention maps as headroom attention_maps writes them"),
-    ],
-)
-def test_what_is_no_map_is_told_with_its_file(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
-    path = write(tmp_path, ONE | wrong)
-    with pytest.raises(HeadroomError, match=message) as error:
-        read_maps([path])
-    assert str(path) in str(error.value)
-
-
-def test_a_file_that_is_missing_or_no_json_is_told(tmp_path: Path) -> None:
-    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
-    for name in ("missing.json", "broken.json"):
-        with pytest.raises(HeadroomError, match=name):
-            read_maps([tmp_path / name])
 
 
 def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
@@ -174,11 +83,6 @@ def test_words_from_right_to_left_keep_their_order(tmp_path: Path) -> None:
     assert first == second + CELL
     assert [float(dot.get("cx")) for dot in root.iter("circle")] == [first + CELL / 2, second + CELL / 2]
     assert "\u2068חלון\u2069 → \u2068ערב\u2069 (0.96) and (2) → \u2068טוב\u2069 (0.70)" in root.get("aria-label")
-
-
-@pytest.mark.parametrize(("word", "columns"), [("dogs", 4), ("狗子", 3.6), ("ก็", 1), ("سلام", 4)])
-def test_room_for_words_of_other_scripts(word: str, columns: float) -> None:
-    assert count_columns(word) == columns
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,12 @@
 
 from pathlib import Path
 
-import pandas
 import pytest
 from claims.claim_tables import Row, classified, effects, sites, study
-from headroom.core.heads import Head
 from headroom.experiments.ablation import section as ablation
-from headroom.experiments.ablation.frames import select_main_effects
 from headroom.experiments.keep_one import section as keep_one
-from headroom.figures.panels import find_shared_limits
 from headroom.figures.spec import Section, Table, cells
-from headroom.figures.views import paper_scale, views_with
-from headroom.study.selection import in_percent
+from headroom.figures.views import views_with
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:
@@ -25,23 +20,6 @@ def fold(section: Section, start: str) -> list[Table]:
     return next(list(one.tables) for one in section.folds if one.label.startswith(start))
 
 
-def test_changes_are_shares_of_the_score_above_chance(tmp_path: Path) -> None:
-    tables = study(tmp_path, ablation=classified(effects([-1.0, 0.5])))
-    rows = in_percent(select_main_effects(tables))
-    assert list(rows["delta"]) == [-2.0, 1.0]  # of 100 less 50
-    assert list(rows["low"]) == [-3.0, 0.0]
-    useless = study(tmp_path / "2", ablation=[row | {"full": 50.0} for row in classified(effects([-1.0]))])
-    assert in_percent(select_main_effects(useless))["delta"].isna().all()
-    assert paper_scale("translation") == 36.05
-    assert paper_scale("classification") == pytest.approx(83.6 - 31.8)
-
-
-def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
-    tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
-    rows = pandas.concat(in_percent(select_main_effects(tables.of_task(task))) for task in tables.tasks)
-    assert find_shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
-
-
 def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
     section = ablation.section(study(tmp_path, ablation=effects([-1.0, 0.5])))
     frame = next(one.figure for one in section.folds if one.figure and one.figure.name == "ablation_effects").frame
@@ -49,14 +27,6 @@ def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
     assert list(frame[frame["by"] == "here"]["delta"]) == [-1.0, 0.5]
     (paper,) = frame[(frame["by"] == "paper") & (frame["kind"] == "A")][["delta", "low", "high"]].to_numpy().tolist()
     assert paper == pytest.approx([-0.0832, -0.4050, 0.2386], abs=1e-4)  # −0.030 ± 0.116 of 36.05
-
-
-def test_marks_say_the_change_and_frame_what_is_significant(tmp_path: Path) -> None:
-    rows = select_main_effects(study(tmp_path, ablation=[*effects([-4.0], p=0.04), *effects([0, 1.0])][::2]))
-    marks = ablation.effect_marks(rows, 4.0)
-    assert (marks[Head("E", 1, 1)].amount, marks[Head("E", 1, 1)].framed) == (1.0, True)
-    assert (marks[Head("E", 1, 2)].amount, marks[Head("E", 1, 2)].framed) == (-0.25, False)
-    assert marks[Head("E", 1, 1)].text == "−4.00 [−4.50, −3.50], p 0.04 (Holm)"
 
 
 def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
@@ -117,15 +87,3 @@ def test_heads_kept_are_shown_by_both_choices(tmp_path: Path) -> None:
     assert shown(other) == [["E1", "3", "-0.8", "0.002", "−0.19 (E11)"], ["E2", "1", "0.3", "0.004", "−0.15 (E12)"]]
     assert shown(same) == [["E1", "2", "-0.1", "0.4", "−0.19 (E11)"], ["E2", "1", "0.3", "0.008", "−0.12 (E12)"]]
     assert cells(other)[0][-1] == "paper, table 5 and table 6"
-
-
-def test_sites_of_the_paper_stand_beside_those_as_far_from_the_last(tmp_path: Path) -> None:
-    section = keep_one.section(study(tmp_path, keep_one=sites([-1.0, -20.0])))
-    assert section.figure is not None
-    frame = section.figure.frame
-    assert frame is not None
-    assert list(dict.fromkeys(frame["site"])) == ["A1", "A2"]
-    ours, paper = (frame[frame["by"] == by].set_index("site") for by in ("here", "paper"))
-    assert (ours["delta"]["A2"], *ours["hollow"]) == (-20.0, True, False)  # 2 % are noticeable
-    assert paper["delta"]["A2"] == pytest.approx(-52.4, abs=0.05)  # −18.89 of 36.05
-    assert list(paper["hollow"]) == [False, False]

@@ -1,7 +1,6 @@
 """The explorer: its numbers against small tables worked out by hand, and its live form in a real browser."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from headroom.report.explorer_panel import link_panel
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
 from headroom.study.tables import StudyTables
-from lxml import html
 from markupsafe import Markup
 from report.chromium import Page
 
@@ -130,64 +128,16 @@ def test_every_step_has_its_score_its_share_and_who_is_gone(data: list[dict[str,
     assert order["gone"] == ["00", "20", "62", "f3"]  # E1:2 is bit 1 of the first digit, D1:2 bit 1 of the second
 
 
-def test_the_main_order_is_first_and_of_random_orders_the_first_is_offered(data: list[dict[str, Any]]) -> None:
-    assert [one["key"] for one in data[0]["orders"]] == [
-        "gradient-example:raw:fixed",
-        "random::fixed",
-        "reverse::fixed",
-    ]
-    assert data[0]["orders"][1]["height"] == [100.0, 62.5, 0.0]
-    assert data[0]["total"] == 6
-    assert data[0]["start"] == 2  # 30 % of 6
-
-
 def test_shares_of_a_classifier_begin_at_chance(data: list[dict[str, Any]]) -> None:
     order = data[1]["orders"][0]
     assert order["height"] == [100.0, 75.0, 0.0]
     assert order["score"][1].startswith("80.0 % accuracy, 75\u202f% of its score above chance; with all heads 90.0, ")
 
 
-def test_a_model_that_learned_nothing_has_scores_and_no_shares(tmp_path: Path) -> None:
-    rows = curve(RUN, "gradient-example", [("", 0.5), ("E1:1", 0.25)], normalised="raw")
-    made = explorer(study(tmp_path, pruning=rows))
-    assert made is not None
-    task = json.loads(made.data)["tasks"][0]
-    assert task["orders"][0]["height"] == [0.5, 0.25]
-    assert not any("of its score" in score for score in task["orders"][0]["score"])
-    assert made.views[0].steps[-1].label == "1 of 6: 0.250"
-
-
 def test_data_ends_no_script_and_steers_nothing() -> None:
     text = embed_data({"a": ["</script><!--", "\x1b[2J", "\u202e"], "\x00": None})
     assert "<" not in text
     assert json.loads(text) == {"a": ["</script><!--", "\u241b[2J", "\ufffd"], "\u2400": None}
-
-
-def test_four_steps_stand_in_the_page(found: Explorer) -> None:
-    # 20, 40, 60 and 80 % of 6 heads are 1.2, 2.4, 3.6 and 4.8, next to the steps 1, 3, 3 and 6
-    assert [step.label for step in found.views[0].steps] == [
-        "1 of 6: 98\u202f%",
-        "3 of 6: 50\u202f%",
-        "6 of 6: 0\u202f%",
-    ]
-    kinds = html.fromstring(found.views[0].steps[1].drawing).xpath("//path/@d")
-    assert [len(re.findall("M", squares)) for squares in kinds] == [1, 1, 1, 1, 1, 1]  # left and gone of E, A and D
-
-
-def test_the_curve_can_be_read_along_its_axes(found: Explorer) -> None:
-    panel = html.fromstring(found.views[0].curve)
-    line = panel.xpath("//*[@class='order-line'][@data-order='gradient-example:raw:fixed']//path/@d")[0]
-    points = [tuple(map(float, pair)) for pair in re.findall(r"[ML] ?([\d.]+) ([\d.]+)", line)]
-    expected = [(0, 100.0), (1, 97.5), (3, 50.0), (6, 0.0)]
-    assert len(points) == 4
-    for (x, y), (removed, kept) in zip(points, expected):
-        assert along(panel.get("data-x"), removed) == pytest.approx(x, abs=0.15)
-        assert along(panel.get("data-y"), kept) == pytest.approx(y, abs=0.15)
-
-
-def along(mapping: str, value: float) -> float:
-    start, end, first, last = map(float, mapping.split())
-    return start + (value - first) / (last - first) * (end - start)
 
 
 @pytest.mark.long
@@ -236,16 +186,6 @@ def test_the_slider_moves_heads_marks_and_text(browser: Page, written: Path) -> 
     assert browser.evaluate("errors") == []
 
 
-def test_marks_are_where_the_numbers_are(browser: Page, written: Path) -> None:
-    browser.open(written, "explore=translation,gradient-example:raw:fixed,3")
-    other = html.fromstring(linked_panel())
-    assert browser.evaluate(MARK).startswith(f"M{along(other.get('data-x'), 50):.1f} ")
-    own = "document.querySelector('.explorer svg[data-explore]')"
-    x, y = (browser.evaluate(f"{own}.dataset.{axis}") for axis in "xy")
-    dot = browser.evaluate(f"[...{own}.querySelector('.chosen[r]').attributes].map((one) => one.value)")
-    assert [float(one) for one in dot[:2]] == pytest.approx([along(x, 3), along(y, 50)], abs=0.06)
-
-
 def test_another_order_keeps_the_number_of_heads(browser: Page, written: Path) -> None:
     browser.open(written, "explore=translation,gradient-example:raw:fixed,3")
     browser.focus(".explored-order select")
@@ -268,22 +208,6 @@ def test_the_address_restores_it(browser: Page, written: Path) -> None:
         browser.open(written, wrong)
         assert " of 6 heads removed" in browser.text(SAID)
         assert browser.evaluate("errors") == []
-
-
-def test_an_anchor_stays_an_anchor_and_the_state_stays(browser: Page, written: Path) -> None:
-    browser.open(written, "explore=translation,reverse::fixed,1")
-    browser.evaluate("location.hash = 'far'")
-    browser.wait_for(f"{HASH} === '#far&explore=translation,reverse::fixed,1'")
-    browser.wait_for("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-    browser.focus(RANGE)
-    browser.press("End")
-    assert browser.evaluate(HASH) == "#far&explore=translation,reverse::fixed,6"
-    browser.evaluate("scrollTo(0, 0); location.hash = 'far&explore=translation,reverse::fixed,3'")
-    browser.wait_for("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-    assert browser.text(SAID).startswith("3 of 6")
-    browser.open(written, "far&explore=translation,reverse::fixed,1")
-    browser.wait_for("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
-    assert browser.text(SAID).startswith("1 of 6")
 
 
 def test_without_scripts_four_steps_are_shown(browser: Page, written: Path) -> None:

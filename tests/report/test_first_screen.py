@@ -7,10 +7,8 @@ from typing import Any
 import pandas
 import pytest
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
-from headroom.experiments.scores.table import SCORES
 from headroom.figures.numbers import Numbers, read_numbers
-from headroom.report.cautions import cautions
-from headroom.report.first_screen import Answer, describe_study
+from headroom.report.first_screen import Answer
 from headroom.study.selection import rows_where
 from headroom.study.tables import open_tables
 from lxml import html
@@ -94,33 +92,6 @@ def _in_order(pooled: pandas.DataFrame) -> list[str]:
     return sorted(names, key=lambda name: ("MVRBC".index(name[0]), int(name[1:])))
 
 
-def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
-    paths = []
-    for arm, heads in (("baseline", 4), ("baseline-16", 16)):
-        run = f"translation.{arm}.seed1"
-        row = {"study": "s", "run": run, "epoch": 1, "kind": "E", "layer": 1, "criterion": "gradient-token"}
-        row |= {"normalised": "raw", "half": "all", "value": 0.5, "signature": ""}
-        paths.append(tmp_path / "scores" / f"{run}.csv")
-        SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
-    assert describe_study(open_tables(paths)) == "translation with 4 heads in 1 encoder layer; 2 arms, 1 seed"
-
-
-def test_layers_that_share_their_heads_are_counted(tmp_path: Path) -> None:
-    row = {
-        "study": "s",
-        "run": "letters.baseline.seed1",
-        "epoch": 1,
-        "kind": "E",
-        "layer": 1,
-        "criterion": "gradient-token",
-    }
-    row |= {"normalised": "raw", "half": "all", "value": 0.5, "signature": "set:choose|uses:12|cut:3"}
-    SCORES.write(tmp_path / "scores/letters.baseline.seed1.csv", [row | {"head": head} for head in range(1, 5)])
-    tables = open_tables([tmp_path / "scores/letters.baseline.seed1.csv"])
-    assert "with 4 heads in 1 encoder layer used as 12" in describe_study(tables)
-    assert "12 layers have 4" in " ".join(one.text for said in cautions(tables).values() for one in said)
-
-
 def cards(directory: Path, task: str) -> str:
     """Return the text of the cards of a study with one task."""
     shown = ("pruning", "evaluation", "ablation", "keep_one", "timing")
@@ -129,15 +100,6 @@ def cards(directory: Path, task: str) -> str:
     numbers = Numbers(NUMBERS.read(directory / "numbers.csv"))
     answer = Answer(open_tables(paths), numbers, CLAIMS.read(directory / "claims.csv"))
     return " ".join(html.fromstring(f"<div>{answer.render()}</div>").text_content().split())
-
-
-def test_cards_speak_of_the_kinds_that_a_model_has(tmp_path: Path) -> None:
-    encoder, both = (cards(tmp_path / task, task) for task in ("sst2", "translation"))
-    assert "of heads can go before" in encoder
-    assert "decoder" not in encoder
-    assert re.search(r"of BLEU is left without 70 % of encoder .* decoder: \d+ %, encoder-decoder: \d+ %", both)
-    assert "True" not in both
-    assert "True" not in both
 
 
 WEAK = "The models are weak"

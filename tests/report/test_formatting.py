@@ -29,17 +29,6 @@ def test_number(value: float, text: str) -> None:
     assert formatting.number(value) == text
 
 
-def test_number_signed() -> None:
-    assert formatting.number(0.21, signed=True) == "+0.210"
-    assert formatting.number(0.0, signed=True) == "0"
-    assert formatting.number(-0.21, 2, signed=True) == "−0.21"
-
-
-def test_zero_after_rounding_has_no_sign() -> None:
-    assert formatting.format_fixed(-0.001, 2) == "0.00"
-    assert formatting.format_fixed(-0.006, 2, signed=True) == "−0.01"
-
-
 def test_ends_of_an_interval_share_their_decimals() -> None:
     assert formatting.interval(-0.5, 12.34) == "[−0.5, 12.3]"
     assert formatting.interval(NAN, 1.0) == ""
@@ -56,11 +45,3 @@ def test_estimate() -> None:
 )
 def test_p_value(value: float, text: str) -> None:
     assert formatting.p_value(value) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(4.21, "4.2 s"), (41.4, "41 s"), (133, "2 min 13 s"), (4321, "1 h 12 min"), (59.7, "1 min 0 s")],
-)
-def test_duration(seconds: float, text: str) -> None:
-    assert formatting.duration(seconds) == text

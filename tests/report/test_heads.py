@@ -12,7 +12,7 @@ from headroom.report.heads import heads_data
 from headroom.study.maps import AttentionMap
 from headroom.study.tables import StudyTables
 from report.chromium import Page
-from report.test_explorer import HOSTILE, curve, page_with, small_pruning, small_scores
+from report.test_explorer import page_with, small_pruning, small_scores
 
 Row = dict[str, Any]
 
@@ -139,27 +139,6 @@ def test_a_head_goes_with_the_first_step_that_lacks_it(task: dict[str, Any]) -> 
     assert rows_of(task, "Order of removal", "D1:2")["gradient, per example"] == ["3 of 6"]
 
 
-def test_models_are_named_once_and_random_layouts_left_out(task: dict[str, Any]) -> None:
-    pruned = (
-        "hard concrete, λ 0.01, encoder heads: 1 of 2, 79.0 BLEU; with all heads 80.0, a change of −1.00 [−2.00, 0.00]"
-    )
-    gated = "hard concrete, λ 0.1, encoder heads: 0 of 2"
-    assert rows_of(task, "In pruned and gated models", "E1:1") == {pruned: ["goes"], gated: ["goes"]}
-    assert rows_of(task, "In pruned and gated models", "E1:2") == {pruned: ["stays"], gated: ["goes"]}
-    assert rows_of(task, "In pruned and gated models", "A1:1") == {}
-
-
-def test_a_map_is_a_digit_per_weight(task: dict[str, Any]) -> None:
-    assert task["maps"]["E1:2"] == [{"place": 2, "about": "position −1, example 1", "rows": ["09", "55"]}]
-
-
-def test_every_task_has_its_own_heads(tables: StudyTables) -> None:
-    tasks = json.loads(heads_data(tables))["tasks"]
-    assert [one["task"] for one in tasks] == ["translation", "sst2"]
-    assert sorted(tasks[1]["heads"]) == ["E1:1", "E1:2"]
-    assert rows_of(tasks[1], "Removed alone", "E1:1")["accuracy (%) on test"] == ["−4.00 [−5.00, −3.00]", "0.04"]
-
-
 # What a reader does with it
 
 
@@ -211,18 +190,6 @@ def test_the_keyboard_alone_opens_moves_and_closes_it(browser: Page, written: Pa
     assert browser.evaluate(f"document.querySelector('{FIRST}').getAttribute('role')") == "button"
 
 
-def test_atlases_of_another_task_open_its_heads(browser: Page, written: Path) -> None:
-    browser.open(written)
-    browser.click('#second .cell[data-head="E1:2"]')
-    assert "SST-2, baseline, seed 1." in browser.text(PANEL)
-    assert browser.evaluate("location.hash") == "#head=sst2/E1:2"
-    assert "accuracy (%) on test+0.25" in browser.text(PANEL)
-    browser.click("#point .cell")
-    assert browser.text(f"{PANEL} h2") == "Head E1:1"
-    browser.click(f"{PANEL} .close")
-    assert browser.evaluate(OPEN) is False
-
-
 def test_the_address_opens_a_head(browser: Page, written: Path) -> None:
     browser.open(written, "head=A1:1")
     assert browser.text(f"{PANEL} h2") == "Head A1:1"
@@ -233,14 +200,6 @@ def test_the_address_opens_a_head(browser: Page, written: Path) -> None:
         assert browser.evaluate("[document.querySelector('#head-panel').open, errors.length]") == [False, 0]
 
 
-def test_a_map_leads_to_the_map_in_the_page(browser: Page, written: Path) -> None:
-    browser.open(written, "head=E1:2")
-    assert browser.evaluate("document.querySelectorAll('.head-maps path').length") == 3  # 0.05 is left out
-    browser.click(".head-maps a")
-    browser.wait_for("document.querySelectorAll('#figure-maps input')[1].checked")
-    browser.wait_for("location.hash === '#figure-maps&head=E1:2'")
-
-
 def test_it_fits_a_phone(browser: Page, written: Path) -> None:
     browser.size(360)
     try:
@@ -249,22 +208,3 @@ def test_it_fits_a_phone(browser: Page, written: Path) -> None:
         assert browser.evaluate(f"document.querySelector('{PANEL}').scrollWidth") <= 360
     finally:
         browser.size(1280)
-
-
-def test_hostile_names_stay_text(browser: Page, tmp_path: Path) -> None:
-    run = f"{HOSTILE}.baseline.seed1"
-    ablation = [row | {"run": run, "set": HOSTILE, "metric": HOSTILE} for row in small_ablation()[:3]]
-    scores = [row | {"run": run, "criterion": HOSTILE} for row in small_scores()]
-    role = small_roles()[0] | {"run": run, "target": f"{HOSTILE}:to-dependent"}
-    pruning = curve(RUN, HOSTILE, [("", 80.0), ("E1:1", 60.0)])
-    tables = study(tmp_path, ablation=ablation, scores=scores, roles=[role], pruning=pruning)
-    tables.maps = [AttentionMap(run, Head("E", 1, 2), HOSTILE, HOSTILE, 1, ("a",), ("b",), ((1.0,),))]
-    page = page_with(tmp_path, tables)
-    browser.open(page)
-    browser.evaluate(f"headroom.state.set('head', {json.dumps(HOSTILE)} + '/E1:2')")
-    text = browser.text(PANEL)
-    assert "Head E1:2" in text
-    assert text.count(HOSTILE) >= 5
-    browser.open(page, browser.evaluate("location.hash.slice(1)"))
-    assert browser.text(PANEL) == text
-    assert browser.evaluate("[document.title, errors.length, document.images.length]") == ["ours", 0, 0]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas
 import pytest
 from claims.claim_tables import numbers_in
-from headroom.core.errors import HeadroomError
 from headroom.figures.spec import cells
 from headroom.report.provenance import _count_again, _summarise_signatures, find_version, provenance
 from headroom.study.tables import TABLES, StudyTables
@@ -49,28 +48,6 @@ def test_the_largest_memory_of_a_stage_stands_beside_its_largest_bound(tmp_path:
     assert rows[0][5:] == ["700 MB", "900 MB"]
 
 
-def test_a_file_that_is_no_benchmark_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "train.tsv"
-    path.write_text("nonsense\n", encoding="utf-8")
-    with pytest.raises(HeadroomError, match=r"train\.tsv is not a benchmark file"):
-        provenance(StudyTables(), benchmarks=[path], configuration=None)
-
-
-@pytest.mark.parametrize("text", ['{"train": {"epochs": 8}}', "train:\n  epochs: 8\n"])
-def test_the_configuration_is_shown_as_yaml(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "configuration"
-    path.write_text(text, encoding="utf-8")
-    made = provenance(StudyTables(), benchmarks=[], configuration=path)
-    assert made.configuration == "train:\n  epochs: 8\n"
-
-
-def test_a_broken_configuration_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "broken.yaml"
-    path.write_text("a: [1\n", encoding="utf-8")
-    with pytest.raises(HeadroomError, match="cannot read the configuration"):
-        provenance(StudyTables(), benchmarks=[], configuration=path)
-
-
 class TestVersion:
     @pytest.fixture
     def clone(self, tmp_path: Path) -> Path:
@@ -90,20 +67,9 @@ class TestVersion:
         (clone / "inside").mkdir()
         assert commit not in find_version(clone / "inside")
 
-    def test_is_known_without_git(self, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        (clone / ".git").mkdir()
-        assert find_version(clone) == "9.8.7"  # no history
-        find_version.cache_clear()
-        monkeypatch.setenv("PATH", str(clone))
-        assert find_version(clone) == "9.8.7"  # no git
-
     def test_is_that_of_a_copy_of_a_hosted_workflow(self, clone: Path) -> None:
         (clone / "commit").write_text("0123456789abcdef")
         assert find_version(clone) == "9.8.7 (commit 0123456789ab)"
-
-    def test_is_on_the_page(self) -> None:
-        lines = provenance(StudyTables(), benchmarks=[], configuration=None).lines
-        assert any(f"headroom {find_version()} on " in line for line in lines)
 
 
 def test_answers_computed_again_are_counted_once_per_sweep():

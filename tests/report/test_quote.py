@@ -196,11 +196,6 @@ def test_attachments_hold_every_file_and_are_the_same_every_time() -> None:
     assert base64.b64decode(text)[4:8] == bytes(4)  # the time
 
 
-def test_repetitive_attachments_are_small() -> None:
-    files = {f"{name}.csv": "run,score\n" + "translation.baseline.seed1,1.5\n" * 500 for name in range(20)}
-    assert len(pack_files(files)) < sum(map(len, files.values())) / 50
-
-
 def test_nothing_fails_and_no_cell_runs(seen: dict[str, Any]) -> None:
     assert seen["errors"] == []
     assert seen["hostile"] is None
@@ -222,11 +217,6 @@ def test_headings_sort_numbers_as_written_and_turn_back(seen: dict[str, Any]) ->
     ]
 
 
-def test_a_filter_keeps_rows_with_all_its_words(seen: dict[str, Any]) -> None:
-    assert seen["filtered"] == [["r11", "r10", "r1"], "1d~r1", "3 of 12"]
-    assert seen["short"] == 0
-
-
 def test_tables_are_copied_as_latex_with_every_sign_escaped(seen: dict[str, Any]) -> None:
     runs, odd = seen["copies"][:2]
     assert runs.splitlines() == [
@@ -240,24 +230,6 @@ def test_tables_are_copied_as_latex_with_every_sign_escaped(seen: dict[str, Any]
     )
     assert odd.splitlines()[5] == rf"  {{}}[2] first & {hostile} \\"
     assert odd.splitlines()[6] == r"  a--b ``c'' & $\lambda$ $\le$ 2\,\% \\"
-
-
-def test_tables_are_copied_as_markdown_with_pipes_escaped(seen: dict[str, Any]) -> None:
-    odd = seen["copies"][2].splitlines()
-    assert odd[:2] == ["| name | value |", "| --- | ---: |"]
-    assert odd[2] == r"| \[2] first | &lt;img src=x onerror=window.hostile=1>\|a\\b\_c%{d}$ &amp; \[1] \`x\` \* |"
-    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in odd)
-
-
-def test_texts_are_copied_as_they_are_and_it_is_said(seen: dict[str, Any]) -> None:
-    assert seen["copies"][3] == "@misc{<b>}"
-    assert seen["message"] == "Copied."
-    assert seen["taller"] <= 0
-
-
-def test_files_are_taken_from_the_attachments(seen: dict[str, Any]) -> None:
-    assert {name: seen["files"][name] for name in FILES} == FILES
-    assert seen["lost"] == "This did not work in this browser."
 
 
 def test_every_control_has_a_name_of_its_own_and_is_large_enough(seen: dict[str, Any]) -> None:
@@ -284,12 +256,6 @@ def test_a_figure_is_one_picture_in_light_colours_with_text(seen: dict[str, Any]
     assert not seen["style"]
 
 
-def test_of_attention_maps_the_one_that_is_shown_is_a_picture_with_its_words(seen: dict[str, Any]) -> None:
-    root = etree.fromstring(seen["files"]["attention-map.svg"].encode())
-    assert root[0].text == "E1:1, example 1"
-    assert [one.text for one in root.iter("{*}text")] == ["E1:1, example 1", "\u2068\u05d7\u05dc\u05d5\u05df\u2069"]
-
-
 def test_a_picture_has_its_own_ground_and_twice_the_size(seen: dict[str, Any]) -> None:
     root = etree.fromstring(seen["files"]["two.svg"].encode())
     assert seen["png"]["size"] == [2 * int(root.get("width")), 2 * int(root.get("height"))]
@@ -297,13 +263,6 @@ def test_a_picture_has_its_own_ground_and_twice_the_size(seen: dict[str, Any]) -
     for colour in (palette.KIND_COLOURS["E"], palette.KIND_COLOURS["A"], palette.INK):
         assert channels(colour.light) in seen["png"]["colours"]
     assert seen["ground"] == rgb(palette.PAPER.dark)
-
-
-@pytest.mark.parametrize("text", ["9d", "x", "2a~", "0a", "999d~<b>", "2z~r1"])
-def test_a_state_that_means_nothing_is_left(text: str, browser: Page, tmp_path: Path) -> None:
-    found = seen_in(browser, tmp_path / "page.html", {"table-runs": text}, dark=False)
-    assert found["errors"] == []
-    assert len(found["restored"]) == (0 if "<b>" in text else 12)
 
 
 def rgb(colour: str) -> str:

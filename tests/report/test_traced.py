@@ -78,10 +78,3 @@ def test_numbers_are_cells_of_tables(shown: Shown, cells: set[float]) -> None:
             assert unknown == [], (section, one.name, column, unknown[:3])
             checked += len(values)
     assert checked > 1000
-
-
-@pytest.mark.parametrize("kind", [Figure, Table])
-def test_files_to_download_have_names_of_their_own(shown: Shown, kind: type) -> None:
-    names = [one.name for _, one, _ in shown if isinstance(one, kind)]
-    assert len(names) > 15
-    assert len(names) == len(set(names))

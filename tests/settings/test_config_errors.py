@@ -36,17 +36,6 @@ class TestKey:
             "translation.arms.svgd.alfa"
         ]
 
-    @pytest.mark.parametrize(
-        ("key", "shown"), [("a\nb", r"a\nb"), ("\x1b[31m", r"\x1b[31m"), ("", '""'), ("x" * 5000, "x" * 60)]
-    )
-    def test_is_fit_for_a_terminal(self, key: str, shown: str) -> None:
-        assert keys({key: 1}) == [shown]
-
-    @pytest.mark.parametrize("key", [1, None, True, False, 0.5])
-    def test_is_text(self, key: Any) -> None:
-        assert f"(got {key!r})" in wrong({key: 1})
-        assert f"(got {key!r})" in wrong({"classification": {key: {}}})
-
     def test_is_followed_by_the_remedy_where_yaml_reads_no_text(self, tmp_path: Path) -> None:
         text = "study: 2026-01-31\nclassification: {mine: {corpus: {source: hub, dataset: 1.0, labels: [no, yes]}}}"
         (tmp_path / "mine.yaml").write_text(text)
@@ -61,41 +50,14 @@ class TestKey:
         assert keys({"translation": model}) == ["translation.arms.x.heads"]
 
 
-@pytest.mark.parametrize("name", ["-x", "a b", "x" * 61, "²/³"])
-def test_names_that_files_or_rules_have_or_cannot_have(name: str) -> None:
-    assert keys(labelled(name)) == [f"classification.{name}"]
-
-
-@pytest.mark.parametrize("name", ["mine.v2", "my study", "käse", "a/b"])
-def test_a_character_that_no_name_of_a_study_has_is_named(name: str) -> None:
-    character = next(char for char in name if not (char.isascii() and char.isalnum()))
-    assert wrong({"study": name}).startswith(f"configuration: study: '{name}' has the character '{character}'; use ")
-
-
 def test_a_section_without_its_source() -> None:
     told = wrong(labelled("rte", corpus={"dataset": "rte"}))
     assert told.startswith("configuration: classification.rte.corpus: the key 'source' is missing")
 
 
-def test_numbers_are_finite() -> None:
-    assert keys({"translation": {"training": {"learning_rate": 1e999}}}) == ["translation.training.learning_rate"]
-
-
 def test_values_whose_files_would_have_one_name() -> None:
     gates = {"penalties": [0.1234567, 0.12345671], "ways": []}
     assert keys({"translation": {"gates": gates}}) == ["translation.gates"]
-
-
-@pytest.mark.parametrize("text", ["", "a\tb", "\x00", "{run}", "-x"])
-def test_texts_that_no_path_or_command_can_have(text: str) -> None:
-    corpus = {"source": "hub", "dataset": text, "far": {"sea": text}}
-    assert keys(labelled("mine", corpus=corpus)) == [f"classification.mine.corpus.{key}" for key in ("dataset", "far")]
-    assert keys(labelled("mine", released={"path": text})) == ["classification.mine.released.path"]
-
-
-@pytest.mark.parametrize("value", [{"source": "\ud800"}, "\ud800", {"\ud800": 1}, ["\ud800"]])
-def test_half_a_character(value: Any) -> None:
-    assert keys({"translation": {"corpus": value}}) == ["translation.corpus"]
 
 
 def test_all_mistakes_are_named_in_one_run_a_line_each() -> None:

@@ -86,14 +86,6 @@ def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path, kind, en
     assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
 
 
-@pytest.mark.parametrize("kind", ["parallel", "labelled"])
-@pytest.mark.parametrize(("key", "value"), [("train", 0), ("valid", 1), ("seed", "one"), ("far", -3)])
-def test_a_bad_setting_is_named(tmp_path, kind, key, value):
-    with pytest.raises(HeadroomError, match=f"--{key} {value}: "):
-        acquire(kind, tmp_path / "out", {}, f"--{key}", str(value))
-    assert not (tmp_path / "out").exists()
-
-
 class TestFiles:
     @pytest.fixture
     def mine(self, tmp_path):
@@ -130,12 +122,6 @@ class TestFiles:
         assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 4, 5)]
         assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "no"]
 
-    def test_without_training_text_or_metrics(self, mine, tmp_path):
-        for kind in ("parallel", "labelled"):
-            del mine[kind]["train"]
-            assert acquire(kind, tmp_path / kind, mine[kind])["sizes"]["train"] == 0
-        assert record_of(tmp_path / "labelled")["metrics"] == ["accuracy"]
-
     @pytest.mark.parametrize(
         ("kind", "file", "content", "message"),
         [
@@ -150,13 +136,6 @@ class TestFiles:
         with pytest.raises(HeadroomError, match=message):
             acquire(kind, tmp_path / "corpus", mine[kind])
         assert not (tmp_path / "corpus").exists()
-
-    @pytest.mark.parametrize("kind", ["parallel", "labelled"])
-    @pytest.mark.parametrize("name", ["test", "a/b", ""])
-    def test_a_far_set_needs_a_name_of_its_own(self, mine, tmp_path, kind, name):
-        mine[kind]["far"] = {name: mine[kind]["far"]["sea"]}
-        with pytest.raises(HeadroomError, match=r"far: '.*' cannot name a far-domain set"):
-            acquire(kind, tmp_path / "corpus", mine[kind])
 
 
 def published(mirror: Path, path: str, content: bytes, **about: Any) -> dict[str, Any]:
@@ -214,11 +193,6 @@ class TestCatalogue:
         assert read_lines(output / "check.target") == ["valid \u0085 target 2", "valid \u0085 target 4"]
         assert (output / "downloads/multi30k/train.source.gz").is_file()
 
-    def test_far_sets_can_be_chosen(self, multi30k, tmp_path):
-        output = tmp_path / "out"
-        assert acquire("parallel", output, {"source": "catalogue", "far": ["mscoco"]}, *multi30k)["far"] == ["mscoco"]
-        assert not (output / "newstest2015.source").exists()
-
     def test_a_truncated_file_stops_everything_before_a_corpus_is_written(self, multi30k, tmp_path):
         broken = tmp_path / "mirror/multi30k/test.target.gz"
         broken.write_bytes(broken.read_bytes()[:-5])
@@ -240,11 +214,6 @@ class TestCatalogue:
         assert read_labelled(output / "train.tsv", record["labels"]) == train
         assert read_labelled(output / "choose.tsv").first == ["f", "g"]
         assert (output / "downloads/cola/far.zip").is_file()
-
-    def test_only_what_is_needed_is_fetched(self, cola, tmp_path):
-        (tmp_path / "mirror/cola/far.zip").unlink()
-        settings = {"source": "catalogue", "dataset": "cola"}
-        assert acquire("labelled", tmp_path / "out", settings, *cola)["far"] == []
 
 
 class TestTrees:
@@ -345,12 +314,6 @@ class TestHub:
         text = read_parallel(tmp_path / "corpus/check.source", tmp_path / "corpus/check.target")
         expected = ["validation \u0085 eins 1", "validation \u0085 eins 3"], ["validation one 1", "validation one 3"]
         assert text == ParallelText(*expected)
-
-    def test_wrong_settings_are_named_before_anything_is_loaded(self, tmp_path):
-        settings = {"source": "hub", "dataset": "some/set", "labels": ["a", "b", "a"]}
-        with pytest.raises(HeadroomError, match="the label 'a' is given twice"):
-            acquire("labelled", tmp_path / "corpus", settings)
-        assert not (tmp_path / "corpus").exists()
 
 
 class TestSacrebleu:

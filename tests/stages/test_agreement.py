@@ -1,15 +1,9 @@
 """Agreement of ablation effects, from small tables whose numbers are known."""
 
-from pathlib import Path
-
 import numpy
 import pandas
 import pytest
-from headroom.core.errors import HeadroomError
-from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.agreement import stage as agreement
-from headroom.experiments.agreement.table import AGREEMENT
-from written_tables import write_rows
 
 EFFECTS = {kind: numpy.random.default_rng(place).normal(size=12) for place, kind in enumerate("EAD")}
 """Two layers of six heads of each kind."""
@@ -65,27 +59,3 @@ def test_one_shared_bad_head_carries_the_correlation_until_it_is_dropped(metric:
     pearson = rows[(rows["statistic"] == "pearson") & (rows["kind"] == "E")].set_index("dropped")["value"]
     assert pearson[0] > 0.9
     assert pearson[1] == pytest.approx(0)
-
-
-def test_one_set_alone_is_a_clear_error() -> None:
-    with pytest.raises(HeadroomError, match="fewer than two comparable sets"):
-        rows_of(ablation({"test": EFFECTS}))
-
-
-def test_a_head_missing_on_one_set_is_named() -> None:
-    table = ablation({"test": EFFECTS, "far": EFFECTS})
-    table = table[~((table["set"] == "far") & (table["kind"] == "A") & (table["layer"] == 2))]
-    with pytest.raises(HeadroomError, match="head A2:1 has no bleu effect on both test and far"):
-        rows_of(table)
-
-
-def test_command_writes_the_declared_columns(tmp_path: Path) -> None:
-    table = ablation({"test": EFFECTS, "far": EFFECTS})
-    write_rows(ABLATION, tmp_path / "ablation.csv", table.to_dict("records"))
-    output = tmp_path / "agreement.csv"
-    named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
-    agreement.main([*named, "--ablation", str(tmp_path / "ablation.csv"), "--output", str(output)])
-    written = AGREEMENT.read(output)
-    assert set(written["run"]) == {"translation.baseline.seed1"}
-    assert set(written["k"].dropna()) == {5, 10, 20}
-    assert set(written["epoch"]) == {8}

@@ -2,15 +2,12 @@
 
 import pytest
 import torch
-from headroom.claims.evidence import estimate_in
-from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, parse_profile
 from headroom.data.trees import read_trees
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.attention_stats import stage as attention_stats
-from headroom.experiments.attention_stats.claims import mean_margin
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
 from headroom.study.selection import rows_where
 from stages.stage_arguments import looking_at
@@ -29,26 +26,6 @@ def table(toy, tmp_path_factory):
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), "--models", "trained", "untrained"]
     attention_stats.main([*given, *QUICK, "--output", str(path)])
     return ATTENTION_STATS.read(path)
-
-
-def test_all_measures_of_all_heads_of_both_models(table):
-    assert set(table["epoch"]) == {2}
-    assert set(table["run"]) == {"translation.baseline.seed1"}
-    for model in ("trained", "untrained"):
-        mine = rows_where(table, model=model)
-        assert len(rows_where(mine, measure="confidence")) == 24 * 3
-        assert len(rows_where(mine, measure="offset")) == 16 * 11
-        assert len(rows_where(mine, measure="relation")) == 8 * 4 * 2 * 2
-        assert len(rows_where(mine, measure="rare")) == 8 * 2
-        margins = rows_where(mine, measure="mean-margin")
-        assert set(margins["trees"]) == {"gold", "shuffled"}
-        assert mean_margin(mine, model) == estimate_in(rows_where(margins, trees="gold"))
-        without = mine[mine["measure"] != "mean-margin"]  # as written before
-        wider = mean_margin(without, model)
-        assert wider is not None
-        assert (wider.value, wider.low < margins["low"].iloc[0]) == (pytest.approx(margins["value"].iloc[0]), True)
-    assert set(rows_where(table, measure="rare")["kind"]) == set(rows_where(table, measure="relation")["kind"]) == {"E"}
-    assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
 
 
 def test_distances_of_related_words(toy, tmp_path):
@@ -117,13 +94,6 @@ def test_without_treebank_and_training_text_the_rest_is_measured(toy, tmp_path):
     table = ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["measure"]) == {"confidence", "offset"}
     assert "examples:4" in table["signature"][0]
-
-
-def test_an_unknown_relation_is_told_before_any_model_is_loaded(toy, tmp_path):
-    given = looking_at(toy, tmp_path / "missing.pt")
-    with pytest.raises(HeadroomError, match=r"attention_stats\.relations.*no relation 'dobj'; choose from .*nsubj"):
-        attention_stats.main([*given, *treebank(toy), "--relations", "dobj", "--output", str(tmp_path / "table.csv")])
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")

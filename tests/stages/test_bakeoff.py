@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, join_units, parse_profile
 from headroom.experiments.bakeoff import stage as bakeoff
 from headroom.experiments.bakeoff.table import BAKEOFF
@@ -75,25 +74,12 @@ def of(scores, criterion, half="all"):
     return by_head(mine, mine["value"])
 
 
-def test_every_criterion_scores_every_head(scores, lively):
-    for criterion, own in scores.groupby("criterion"):
-        assert sorted(set(own["half"])) == ["all", "choose", "score"], criterion
-        assert all(set(of(scores, criterion, half)) == set(all_heads(lively.sites)) for half in set(own["half"]))
-
-
 def test_one_pass_feeds_all_gradient_criteria(costs):
     shared = costs[costs["family"] == "gradient_shared"]
     assert {"gradient-token", "gradient-example", "gradient-signed", "fisher-block"} <= set(shared.index)
     assert shared["forward"].unique().tolist() == [1]
     assert shared["backward"].max() <= 1
     assert shared["seconds"].nunique() == 1
-
-
-def test_costs_are_measured(costs, lively):
-    assert costs.loc["output-norm", ["forward", "backward", "labels"]].tolist() == [1, 0, 0]
-    assert costs.loc["magnitude", ["forward", "backward", "labels"]].tolist() == [0, 0, 0]
-    heads = len(all_heads(lively.sites))
-    assert costs.loc[REFERENCE, "forward"] == pytest.approx(heads + 1)  # and the plain model
 
 
 def test_the_reference_is_the_loss_without_each_head(scores, lively, texts):
@@ -199,24 +185,6 @@ def test_correlations_with_the_reference(summary, scores):
         reliable = [max(0, 2 * r / (1 + r)) for r in own]
         ceiling = one(summary, order=criterion, statistic="ceiling", run="")["value"]
         assert ceiling == pytest.approx((reliable[0] * reliable[1]) ** 0.5)
-
-
-def test_costs_are_in_the_summary(summary, costs):
-    for name in ("forward", "backward", "seconds", "labels"):
-        row = one(summary, order="output-norm", statistic=name)
-        assert row["value"] == pytest.approx(costs.loc["output-norm", name])
-
-
-def test_wrong_names_are_reported(toy, lively_checkpoint, place, tmp_path):
-    model = looking_at(toy, lively_checkpoint, several=True)
-    outputs = ["--output", str(tmp_path / "scores.csv"), "--costs", str(tmp_path / "costs.csv")]
-    with pytest.raises(HeadroomError, match="--family wrong: unknown; use one of"):
-        scores_stage.main([*model, *SIZES, "--family", "wrong", *outputs])
-    given = [*model, *QUICK, *SIZES, *CURVES, "--output", str(tmp_path / "curves.csv")]
-    with pytest.raises(HeadroomError, match="criterion 'wrong': unknown; use one of"):
-        pruning.main([*given, "--orders", "wrong"])
-    with pytest.raises(HeadroomError, match="no raw scores by magnitude at epoch 2"):
-        pruning.main([*given, "--orders", "magnitude", "--scores", str(place / "scores.activation.csv")])
 
 
 def one(table, **named):

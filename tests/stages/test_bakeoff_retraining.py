@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
-from headroom.core.heads import all_heads, format_profile, join_units, single_units
+from headroom.core.heads import all_heads, single_units
 from headroom.core.resamples import read_with_resamples
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -16,7 +15,6 @@ from headroom.experiments.bakeoff.retraining import before_and_after, layouts
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
 from headroom.experiments.scores.table import SCORES_COMPARED
-from headroom.methods.orders import random_order
 from stages.stage_arguments import QUICK, looking_at
 from stages.test_classifiers import arguments, own_encoder
 from written_tables import write_rows
@@ -59,19 +57,6 @@ def of(made, layout, *, draw=0, updates=0, metric="loss"):
         rows = rows[rows[column] == value]
     assert len(rows) == 1
     return rows.iloc[0]
-
-
-def test_layouts_are_of_one_size_and_by_the_scores(made):
-    heads, count = made.heads, len(made.heads) // 4
-    expected = {("full", 0): (), ("good", 0): heads[:count], ("bad", 0): heads[-count:]}
-    expected |= {("random", draw): join_units(random_order(single_units(heads), draw)[:count]) for draw in (0, 1)}
-    rows = made.table[["layout", "draw", "removed"]].drop_duplicates()
-    assert {(name, draw): removed for name, draw, removed in rows.itertuples(index=False)} == {
-        key: format_profile(gone) for key, gone in expected.items()
-    }
-    assert set(made.table["heads_removed"]) == {0, count}
-    assert set(made.table["updates"]) == {0, 5}
-    assert set(made.table[made.table["layout"].isin(["good", "bad"])]["criterion"]) == {"made"}
 
 
 def test_rows_before_are_of_the_run_with_masked_heads(made):
@@ -139,18 +124,3 @@ def rows_of(live):
     """Return the rows of the value projection of every head of a site."""
     width = live.value.weight.shape[0] // len(live.kept)
     return {head: live.value.weight[place * width :][:width] for place, head in enumerate(live.kept_heads())}
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--updates", "0"], "--updates 0: no further training; give at least 1"),
-        (["--share", "0.01"], r"--share 0.01: removes 0 of \d+ heads; give one that removes and keeps some"),
-        (["--share", "1"], "--share 1: input should be less than 1"),
-        (["--criterion", "other"], r"scores\.csv: no raw scores by other at epoch \d, only "),
-    ],
-)
-def test_wrong_settings_are_reported_before_training(made, tmp_path, more, message):
-    with pytest.raises(HeadroomError, match=message):
-        bakeoff_retraining.main([*made.flags, *FLAGS, *more, "--output", str(tmp_path / "x.csv")])
-    assert not (tmp_path / "x.csv").exists()

@@ -4,7 +4,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import parse_profile
 from headroom.data.labelled import LabelledText
@@ -22,14 +21,11 @@ from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.rank_correlation import stage as rank_correlation
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
-from headroom.experiments.removal import parameters
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.table import PARAMETERS, REMOVAL
+from headroom.experiments.removal.table import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.table import SCORES
 from headroom.experiments.settling import stage as settling
-from headroom.experiments.timing import stage as timing
-from headroom.experiments.timing.table import TIMING
 from headroom.experiments.training import stage as training
 from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES
@@ -88,14 +84,6 @@ def arguments(made, output, *more, several=False):
     return ["--engine", "classifier", *RUN, *epochs, *corpus, "--device", "cpu", "--output", str(output), *more]
 
 
-def test_a_self_attentive_classifier_has_one_site(made):
-    model = ClassificationModel.load(made.epochs[-1], "cpu")
-    assert [str(site) for site in model.sites] == made.sites
-    if made.heads == 4:
-        assert [str(head) for head in model.live_sites[0].kept_heads()] == ["E1:1", "E1:2", "E1:3", "E1:4"]
-        assert model.longest == 600  # more than the positions of a BERT
-
-
 def test_scores_settling_and_agreement(made, tmp_path):
     table = SCORES.read(made.scores[1]).query("half == 'all'")
     assert len(table) == len(made.epochs) * 4 * made.heads * 2  # epochs, criteria, heads, raw and normalised
@@ -123,15 +111,6 @@ def test_criteria_are_compared_without_where_heads_point_and_relevance(made, tmp
     rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
     table = RANK_CORRELATION.read(tmp_path / "criteria.csv")
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
-
-
-def test_final_scores_of_every_metric_asked_for(made, tmp_path):
-    given = arguments(made, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
-    metrics = ["matthews", "f1", "accuracy"]
-    evaluation.main([*given, "--metrics", *metrics])
-    table = EVALUATION.read(tmp_path / "table.csv")
-    assert table["metric"].tolist() == [*metrics, "loss"] * 2
-    assert set(table["decoding"]) == {"argmax"}
 
 
 def test_one_head_kept_in_every_site(made, tmp_path):
@@ -176,29 +155,6 @@ def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
     assert len({checks["loss_full"], checks["loss_unrepaired"], checks["loss_repaired"]}) == 3
 
 
-def test_timing_of_full_masked_and_sliced(made, tmp_path):
-    few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
-    timing.main(arguments(made, tmp_path / "timing.csv", *made.scores, "--samples", str(tmp_path / "all.csv"), *few))
-    table = TIMING.read(tmp_path / "timing.csv")
-    assert set(table["part"]) == {"model"}
-    assert len(table) == 3 * 2
-    assert "length:" in table["signature"][0]
-
-
-def test_counts_by_hand(made, tmp_path):
-    parameters.main(arguments(made, tmp_path / "parameters.csv"))
-    table = PARAMETERS.read(tmp_path / "parameters.csv")
-    assert table[["kind", "layer", "heads"]].values.tolist() == [["E", int(site[1]), 4] for site in made.sites]
-    if made.heads == 8:
-        of_head, rest = 4 * 16 * 4 + 3 * 4, 16  # the output's bias stays
-    else:
-        of_head, rest = 6 + 8 * 8, 8  # a row of W_s2, what the fully connected layer reads of it; that layer's bias
-    assert set(table["head_parameters"]) == {of_head}
-    assert set(table["attention_parameters"]) == {4 * of_head + rest}
-    model = ClassificationModel.load(made.epochs[-1], "cpu")
-    assert set(table["model_parameters"]) == {sum(p.numel() for p in model.model.parameters())}
-
-
 @pytest.mark.parametrize(
     "way",
     [
@@ -217,20 +173,3 @@ def test_learned_gates_and_their_controls(made, tmp_path, way):
     for path in (tmp_path / "models").glob("*/epoch?"):
         model = ClassificationModel.load(path, "cpu")
         assert sum(len(live.kept) for live in model.live_sites) in set(table["kept"])
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("the dog\ta cat\tmaybe", r"test\.tsv, line 32: undeclared label 'maybe'; use one of contradict"),
-        ("the dog\tneutral", r"test\.tsv, line 32: 2 columns"),
-        ("the dog\t\tneutral", r"test\.tsv, line 32: a sentence is empty"),
-    ],
-)
-def test_mistakes_in_the_text_are_named(tmp_path, line, message):
-    own = own_encoder(tmp_path)
-    with open(own.place / "corpus" / "test.tsv", "a") as stream:
-        stream.write(f"{line}\n")
-    with pytest.raises(HeadroomError, match=message):
-        ablation_stage.main(arguments(own, tmp_path / "table.csv", *QUICK))
-    assert not (tmp_path / "table.csv").exists()

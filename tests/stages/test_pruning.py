@@ -10,7 +10,6 @@ from headroom.experiments.attention_stats.table import RELEVANCE
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.scores import stage as scores_stage
-from headroom.methods import judging
 from headroom.methods.orders import by_head, least_important_first, read_scores
 from stages.stage_arguments import QUICK, looking_at
 from written_tables import write_rows
@@ -44,29 +43,6 @@ def curves(toy, inputs, lively_checkpoint, tmp_path_factory):
     orders = ["--orders", *criteria, "ablation", "random", "reverse", "--rescored", *criteria]
     pruning.main([*given, *orders, "--ablation", str(inputs / "ablation.csv")])
     return PRUNING.read(output)
-
-
-def test_every_order_with_every_point_and_metric(curves):
-    names = curves[["order", "normalised", "ranking", "draw"]].drop_duplicates().values.tolist()
-    expected = [
-        [criterion, normalised, ranking, 0]
-        for criterion in ("gradient-example", "gradient-token")
-        for normalised, ranking in (("raw", "fixed"), ("layer", "fixed"), ("raw", "rescored"))
-    ]
-    controls = [["ablation", "", "fixed", 0], ["random", "", "fixed", 0], ["random", "", "fixed", 1]]
-    assert names == [*expected, *controls, ["reverse", "", "fixed", 0]]
-    assert len(curves) == len(names) * 2 * 3 * len(METRICS)
-    assert sorted(set(zip(curves["scope"], curves["heads_removed"], curves["heads_total"]))) == [
-        *(("D", removed, 8) for removed in (0, 4, 8)),
-        *(("all", removed, 24) for removed in (0, 12, 24)),
-    ]
-
-
-def test_profiles_have_the_heads_they_say_and_grow(curves, lively):
-    for (scope, *_), curve in curves.groupby(["scope", "order", "normalised", "ranking", "draw"]):
-        profiles = [parse_profile(text, lively.sites) for text in curve["removed"].drop_duplicates()]
-        assert [len(profile) for profile in profiles] == sorted(set(curve["heads_removed"]))
-        assert profiles[0] < profiles[1] < profiles[2] == set(all_heads(lively.sites, scope))
 
 
 def test_curves_start_at_the_full_model_and_end_alike(curves):
@@ -105,23 +81,6 @@ def test_one_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_path):
     assert set(table["order"]) == {"gradient-example"}
     assert len(table) == 2 * 3 * len(METRICS)
     assert set(table["epoch"]) == {1, 2}
-
-
-def test_an_ablation_of_another_set_is_refused_before_any_decoding(
-    toy, inputs, lively_checkpoint, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(judging, "comparisons", lambda *_: pytest.fail("decoded"))
-    given = [*arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint), "--orders", "ablation"]
-    with pytest.raises(HeadroomError, match=r"ablation\.csv: no scores by ablation at epoch 2, chosen on far"):
-        pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
-    assert not (tmp_path / "curves.csv").exists()
-
-
-def test_an_epoch_without_scores_is_named(toy, inputs, lively_checkpoint, tmp_path):
-    other = tmp_path / "epoch7.pt"
-    other.write_bytes(lively_checkpoint.read_bytes())
-    with pytest.raises(HeadroomError, match="no raw scores by gradient-token at epoch 7"):
-        pruning.main(arguments(toy, inputs, tmp_path / "curves.csv", other))
 
 
 def test_any_criterion_is_an_order_and_the_main_one_is_chosen(toy, inputs, lively, lively_checkpoint, tmp_path):

@@ -7,13 +7,11 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.gates.table import GATES
 from headroom.experiments.rank_correlation import stage as rank_correlation
-from headroom.experiments.rank_correlation.stage import Head, Scored
 from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import criterion
@@ -130,17 +128,6 @@ def test_survival_is_the_share_of_settings_at_which_a_head_stays(tmp_path: Path)
     assert set(rows["signature"]) == {"set:x|method:hard-concrete|settings:0.01,0.03,0.1"}
 
 
-def test_every_method_of_learning_gates_has_its_name(tmp_path: Path) -> None:
-    several = [
-        "--gates",
-        *(gates(tmp_path, name)[1] for name in ("hard-concrete", "exact")),
-        gates(tmp_path, "exact", "E")[1],
-    ]
-    table = agreement(tmp_path, relevance(tmp_path), several)
-    assert set(values(table, "gates", "gates-exact").values()) - {1.0} == set()
-    assert set(table["second"]) == {"gates", "gates-exact"}
-
-
 def test_the_ceiling_is_that_of_the_halves(tmp_path: Path) -> None:
     table = agreement(tmp_path, scores(tmp_path), pointing(tmp_path), relevance(tmp_path))
     half = spearmanr(RISING, MIXED).statistic
@@ -164,31 +151,3 @@ def test_halves_of_gradients_and_ablation_come_from_their_own_tables(tmp_path: P
 def test_halves_that_contradict_each_other_leave_no_room(tmp_path: Path) -> None:
     table = agreement(tmp_path, pointing(tmp_path), relevance(tmp_path, RISING, RISING[::-1]))
     assert values(table, "confidence", "relevance", "ceiling")["all"] == 0
-
-
-def test_a_kind_of_three_heads_is_left_out(tmp_path: Path) -> None:
-    places = [("E", 1, 1), ("E", 1, 2), ("E", 1, 3), ("D", 1, 1)]
-    criteria = [
-        Scored(name, {Head(*place): 1.0 * place[2] for place in places},
-                            None, "a", "b", (RUN, 8))
-        for name in ("x", "y")
-    ]  # fmt: skip
-    assert [row["scope"] for row in rank_correlation.agreement_rows(criteria)] == ["all"]
-
-
-class TestMistakes:
-    def test_one_criterion_alone(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match="fewer than two criteria"):
-            agreement(tmp_path, relevance(tmp_path))
-
-    def test_tables_of_different_runs(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match=r"seed2, epoch 8, .*relevance\.csv: of the run .*seed1, epoch 8"):
-            agreement(tmp_path, scores(tmp_path, run="translation.baseline.seed2"), relevance(tmp_path))
-
-    def test_a_head_that_one_table_lacks(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match=r"scores\.csv: no score of head D1:4 by .*, but .*relevance\.csv"):
-            agreement(tmp_path, scores(tmp_path, RISING[:-1]), relevance(tmp_path))
-
-    def test_no_ablation_on_the_set_that_chooses(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match=r"ablation\.csv: no score by ablation"):
-            agreement(tmp_path, scores(tmp_path), ablation(tmp_path, sets=["test"]))

@@ -4,9 +4,8 @@ import logging
 import math
 
 import pytest
-from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
-from headroom.core.heads import HALVES, Head, all_heads
+from headroom.core.heads import Head, all_heads
 from headroom.data.labelled import read_labelled
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.attention_stats import relevance
@@ -21,25 +20,6 @@ from toy_encoder import toy_text, write_encoder
 def arguments(toy, output, *more):
     given = looking_at(toy, toy.checkpoints[-1])
     return [*given, "--output", str(output), "--examples", "7", *more]
-
-
-def test_every_head_measure_and_half(toy, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(relevance, "BATCH_EXAMPLES", 3)
-    relevance.main(arguments(toy, tmp_path / "relevance.csv"))
-    table = RELEVANCE.read(tmp_path / "relevance.csv")
-    assert len(table) == 24 * 2 * 3 + 1
-    assert set(table["epoch"]) == {2}
-    assert set(table["signature"]) == {"lrp:epsilon|epsilon:1e-06|logit:top-1|set:check|examples:7"}
-    texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
-    found = relevances(model, model.batches(*texts, sentences=7), rule=EpsilonRule(1e-6))
-    for half in HALVES:
-        rows = table[(table["measure"] == "relevance") & (table["half"] == half)]
-        heads = [Head(row.kind, int(row.layer), int(row.head)) for row in rows.itertuples()]
-        assert heads == all_heads(model.sites)
-        expected = estimates(found, "relevance", half)
-        assert rows["value"].astype(float).tolist() == pytest.approx([expected[head].value for head in heads], rel=1e-4)
-        by_site = rows.assign(value=rows["value"].astype(float)).groupby(["kind", "layer"])["value"].sum()
-        assert by_site.tolist() == pytest.approx([1.0] * 6)
 
 
 def test_the_starter_kind_of_model_conserves_relevance(toy, tmp_path, caplog):
@@ -95,10 +75,3 @@ def test_the_rule_is_a_setting_and_in_the_signature(toy, model, tmp_path):
     expected = estimates(found, "relevance", "all")
     rows = table[(table["measure"] == "relevance") & (table["half"] == "all")]
     assert rows["value"].tolist() == pytest.approx([expected[head].value for head in all_heads(model.sites)], rel=1e-4)
-
-
-@pytest.mark.parametrize(("flag", "value"), [("--examples", "1"), ("--alpha", "0")])
-def test_impossible_settings_are_refused_before_any_work(toy, tmp_path, flag, value):
-    with pytest.raises(HeadroomError, match=f"{flag} {value}"):
-        relevance.main(arguments(toy, tmp_path / "relevance.csv", flag, value))
-    assert not (tmp_path / "relevance.csv").exists()

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile, join_units, parse_profile, single_units
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.data.parallel import read_pairs
@@ -99,38 +98,3 @@ def test_a_repaired_model_is_saved(toy, lively, lively_checkpoint, tmp_path, kin
     bias = next(live.output.bias for live in sliced.live_sites if str(live.site) == "A2")
     before = next(live.output.bias for live in plain.live_sites if str(live.site) == "A2")
     assert torch.equal(bias, before) == (kind == "obs")  # a site without heads computes its mean or, by obs, nothing
-
-
-def test_without_a_repair_the_checks_are_those_of_the_heads_alone(toy, lively_checkpoint, tmp_path):
-    removal.main(arguments(toy, lively_checkpoint, tmp_path, "--heads", REPAIRED))
-    table, values = checks(tmp_path)
-    assert not [name for name in values.index if name.startswith("loss")]
-    assert not table["signature"].str.contains("repair").any()
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--heads", "E1:1", "--settings", '{"removal": {"repair": "weld"}}'], "--repair weld: input should be 'none'"),
-        (["--heads", "E1:5"], "head E1:5: does not exist; site E1 has 4 heads"),
-        ([], "heads to remove: not given"),
-        (["--scores", "none.csv"], "none.csv: cannot read the table"),
-        (["--heads", "E1:1", "--share", "1.5"], "--share 1.5"),
-        (["--heads", "E1:1", "--set", "tset"], "tset.source"),
-    ],
-)
-def test_mistakes_are_named_and_nothing_is_written(toy, lively_checkpoint, tmp_path, more, message):
-    with pytest.raises(HeadroomError, match=message):
-        removal.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_repair_needs_the_set_that_chooses_heads(toy, lively_checkpoint, tmp_path):
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    for side in ("source", "target"):
-        (corpus / f"check.{side}").write_bytes((toy.corpus / f"check.{side}").read_bytes())
-    given = arguments(toy, lively_checkpoint, tmp_path / "out", "--heads", "E1:1", "--corpus", str(corpus))
-    with pytest.raises(HeadroomError, match=r"choose\.source"):
-        removal.main([*given, "--repair", "obs"])
-    assert not (tmp_path / "out").exists()

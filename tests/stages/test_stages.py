@@ -12,7 +12,7 @@ import headroom
 import pytest
 from headroom.__main__ import list_stages
 from headroom.core.command import run
-from headroom.engines.command import ENGINES, engine_for
+from headroom.engines.command import engine_for
 
 MODULES = {name: importlib.import_module(module) for _, name, module, _ in list_stages()}
 TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
@@ -54,7 +54,6 @@ NUMBERS = [
     if not action.dest.startswith(("arm.", "encoder.", "released.", "ablation.far_sets"))  # variants, and texts
     if action.choices is None and re.search(r"\(default: (null|none|\d[\d. e-]*)\)$", action.help)
 ]
-REFUSING = sorted({name for name, _ in NUMBERS})
 
 
 def refused(name, *arguments, capsys):
@@ -71,11 +70,6 @@ def test_command_lines_wait_for_no_heavy_library():
     assert set(done.stdout.splitlines()) == set(MODULES)
 
 
-def test_an_unknown_engine_is_named_with_the_engines(capsys):
-    last = refused("scores", "--engine", "parsing", capsys=capsys).split("\n")[-2]
-    assert all(word in last for word in ("'parsing'", *ENGINES))
-
-
 @pytest.mark.parametrize(("name", "flag"), NUMBERS)
 def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -83,24 +77,3 @@ def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path
     assert text.startswith(f"error: {flag} many: ")
     assert text.count("\n") == 1
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", REFUSING)
-def test_flags_that_do_not_exist_and_flags_that_are_missing_are_named(name, capsys):
-    text = refused(name, *required(parser_of(name)), "--beem", "5", capsys=capsys)
-    assert "--beem" in text.split("\n")[-2]
-    assert "required: --" in refused(name, capsys=capsys)
-
-
-@pytest.mark.parametrize(
-    ("name", "flag", "value"),
-    [
-        ("training", "--precision", "int8"),
-        ("training", "--device", "tpu"),
-        ("scores", "--device", "tpu"),
-    ],
-)
-def test_an_unknown_choice_is_named_with_the_choices(name, flag, value, capsys):
-    last = refused(name, *required(parser_of(name)), flag, value, capsys=capsys).split("\n")[-2]
-    assert flag in last
-    assert f"'{value}'" in last

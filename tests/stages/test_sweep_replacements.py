@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.core.heads import Head, parse_profile
+from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import read_pairs
 from headroom.engines.gates import Replacements
@@ -10,9 +10,6 @@ from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.keep_one import stage as keep_one
 from headroom.experiments.keep_one.table import KEEP_ONE
-from headroom.experiments.pruning import stage as pruning
-from headroom.experiments.pruning.table import PRUNING
-from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.repair import calibrate
 from stages.stage_arguments import QUICK, looking_at
 
@@ -62,20 +59,3 @@ def test_keep_one(toy, lively_checkpoint, losses, tmp_path, kind):
         assert row.value == pytest.approx(losses(others, kind), rel=1e-4)
     bleu = site[site["metric"] == "bleu"]
     assert bleu.loc[bleu["chosen_on"] == "far", "value"].tolist() == [bleu["value"].max()]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_curves_of_the_same_orders(toy, lively, lively_checkpoint, losses, tmp_path, kind):
-    common = looking_at(toy, lively_checkpoint, several=True)
-    scores_stage.main([*common, "--set", "check", "--output", str(tmp_path / "scores.csv")])
-    given = [*common, *QUICK, "--scores", str(tmp_path / "scores.csv"), "--score-on", "check", "--judge-on", "far"]
-    given += ["--step", "0.5", "--random-draws", "1"]
-    pruning.main([*given, "--output", str(tmp_path / "zero.csv")])
-    pruning.main([*given, "--output", str(tmp_path / "table.csv"), "--replacement", kind])
-    table, zero = (PRUNING.read(tmp_path / f"{name}.csv") for name in ("table", "zero"))
-    assert set(table["replacement"]) == {kind}
-    assert table["removed"].tolist() == zero["removed"].tolist()
-    rows = table[(table["metric"] == "loss") & (table["order"] == "gradient-example")]
-    for row in rows.itertuples():
-        assert row.value == pytest.approx(losses(parse_profile(row.removed, lively.sites), kind), rel=1e-4)
-    assert (tmp_path / "table.npz").exists()

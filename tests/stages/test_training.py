@@ -8,11 +8,8 @@ import shutil
 import pytest
 import torch
 from headroom.core.command import run
-from headroom.core.errors import HeadroomError
 from headroom.engines import training as shell
-from headroom.engines.fairseq import training as translation_engine
 from headroom.engines.fairseq.checkpoint import load_state
-from headroom.engines.hub.classifier import training as fine_tuning
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
@@ -174,25 +171,6 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     assert [path.name.removesuffix(".pt") for path in last.iterdir()] == ["epoch2"]
 
 
-def test_a_rewound_training_has_no_checkpoint_inside_the_first_epoch(made, tmp_path):
-    more = ("--early-checkpoints", "0.5", "--rewound", str(tmp_path / "epoch1.pt"))
-    found = training.build_training(training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *more)))
-    assert found.early == ()
-
-
-def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
-    settings = json.dumps({"arm": {"method": "svgd", "alpha": 0.5, "heads": 2}})
-    given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, "--settings", settings))
-    found = training.build_training(given)
-    assert (found.arm.method, found.arm.alpha, found.model.heads) == ("svgd", 0.5, 4)
-    assert found.arguments[found.arguments.index("--encoder-attention-heads") + 1] == "2"
-    flags = ["--method", "svgd", "--alpha", "0.5", "--arm-heads", "2"]
-    same_given = training.build_parser().parse_args(arguments("fairseq", made, tmp_path, *flags))
-    assert training.build_training(same_given) == found
-    training.main(arguments("fairseq", made, tmp_path, *flags))
-    assert "|arm:svgd|" in TRAINING.read(tmp_path / "losses.csv")["signature"][0]
-
-
 class TestFingerprint:
     def found(self, task, made, *more):
         given = training.build_parser(task).parse_args(arguments(task, made, next(iter(made[task].values())), *more))
@@ -217,17 +195,9 @@ class TestFingerprint:
     def test_it_changes_with_settings(self, task, made, flags):
         assert self.found(task, made, *flags) != self.found(task, made)
 
-    def test_it_does_not_change_with_the_epochs_of_a_translation(self, made):
-        assert self.found("fairseq", made, "--epochs", "4") == self.found("fairseq", made)
-
     @pytest.mark.parametrize("task", TASKS)
     def test_it_does_not_change_with_early_checkpoints(self, task, made):
         assert self.found(task, made, "--early-checkpoints", "0.5") == self.found(task, made)
-
-    def test_it_changes_with_heads_that_are_left_out(self, made, tmp_path):
-        (tmp_path / "profile.txt").write_text("E1:1\n")
-        flags = ["--profile", str(tmp_path / "profile.txt")]
-        assert self.found("fairseq", made, *flags) != self.found("fairseq", made)
 
     @pytest.mark.parametrize(
         ("task", "name"),
@@ -254,12 +224,6 @@ class TestFingerprint:
         monkeypatch.setattr(shell, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
         assert self.found(task, made) != before
 
-    def test_it_changes_with_versions(self, made, monkeypatch):
-        before = [self.found(task, made) for task in TASKS]
-        monkeypatch.setattr(translation_engine, "VERSION", "0.0")
-        monkeypatch.setattr(fine_tuning.transformers, "__version__", "0.0")
-        assert all(self.found(task, made) != found for task, found in zip(TASKS, before))
-
 
 class TestMistakes:
     def refused(self, task, made, place, capsys, *more):
@@ -280,34 +244,10 @@ class TestMistakes:
         error = self.refused("classifier", made, tmp_path, capsys, f"--until={until}")
         assert f"--until {until}: not an epoch; give a number from 1" in error
 
-    @pytest.mark.parametrize("task", TASKS)
-    @pytest.mark.parametrize("precision", ["float16", "tf32"])
-    def test_precisions_of_gpus_on_the_cpu(self, task, precision, made, tmp_path, capsys):
-        assert self.refused(task, made, tmp_path, capsys, "--precision", precision) == (
-            f"error: precision: {precision} needs CUDA, and this run is on the CPU; use bfloat16 or float32\n"
-        )
-
-    def test_no_place_for_checkpoints(self, made, tmp_path):
-        flags = arguments("fairseq", made, tmp_path)
-        place = flags.index("--checkpoints")
-        with pytest.raises(HeadroomError, match="--checkpoints: missing; give their directory, or --until"):
-            training.main(flags[:place] + flags[place + 2 :])
-
-    @pytest.mark.parametrize("name", ["", "missing"])
-    def test_a_directory_that_is_not_prepared(self, name, tmp_path):
-        made = {"fairseq": {"data": tmp_path / name}}
-        with pytest.raises(HeadroomError, match=r": no dict\.source\.txt; give the output directory"):
-            training.main(arguments("fairseq", made, tmp_path))
-        assert not list(tmp_path.iterdir())
-
     @pytest.mark.parametrize(("name", "message"), [("encoder", "missing: no config.json; give"), ("corpus", "missing")])
     def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
         made = {"classifier": made["classifier"] | {name: tmp_path / "missing"}}
         assert message in self.refused("classifier", made, tmp_path, capsys)
-
-    def test_inputs_that_the_encoder_cannot_read(self, made, tmp_path, capsys):
-        error = self.refused("classifier", made, tmp_path, capsys, "--max-length", "600")
-        assert error == "error: --max-length 600: exceeds the encoder's maximum; give at most 512\n"
 
     @pytest.mark.parametrize(
         ("file", "content", "message"),

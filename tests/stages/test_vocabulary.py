@@ -1,15 +1,11 @@
 """The stage `vocabulary` with the real fairseq-preprocess, run once for all tests."""
 
-import json
-
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines, sha256
-from headroom.data.corpora import halve_valid
-from headroom.data.parallel import ParallelText, write_corpus
+from headroom.core.files import read_lines
 from headroom.data.pieces import Pieces
 from headroom.preparation.acquire import main as acquire
-from headroom.preparation.vocabulary import FILES, main
+from headroom.preparation.vocabulary import main
 
 
 @pytest.fixture(scope="module")
@@ -57,39 +53,8 @@ def test_odd_line_keeps_its_place_and_its_unknown_character(prepared):
     assert read[3].split().count("<unk>") == 1
 
 
-def test_record_counts_what_is_there(prepared):
-    corpus, output = prepared
-    record = json.loads((output / "prepared.json").read_text())
-    pieces = Pieces(output / "sentencepiece.model")
-    encoded = [pieces.encode(line) for line in read_lines(corpus / "train.target")]
-    assert record["sentences"] == {"train": 120, "valid": 21}
-    assert record["tokens"]["train.target"] == sum(map(len, encoded))
-    sides = ("source", "target")
-    seen = {piece for side in sides for line in read_lines(corpus / f"train.{side}") for piece in pieces.encode(line)}
-    assert record["types"] == len(seen)
-    assert record["vocabulary"] == {"size": 220, "model_type": "bpe"}
-    assert record["unknown_share"]["train.source"] == 0
-    assert 0 < record["unknown_share"]["valid.source"] < 0.02
-    assert record["sha256"] == {name: sha256(output / name) for name in FILES[:-1]}
-
-
-def test_dictionary_is_joined(prepared):
-    assert (prepared[1] / "dict.source.txt").read_bytes() == (prepared[1] / "dict.target.txt").read_bytes()
-
-
 def test_too_large_a_vocabulary_leaves_nothing_new(prepared, tmp_path):
     flags = ["--corpus", str(prepared[0]), "--output", str(tmp_path / "out")]
     with pytest.raises(HeadroomError, match=r"vocabulary\.size: 30000 pieces, .* allows at most \d+;"):
         main([*flags, "--size", "30000"])
     assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_faulty_corpus_is_refused(tmp_path):
-    with pytest.raises(HeadroomError, match=r"corpus\.json: cannot read"):
-        main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
-    text = ParallelText(["a b", "c d"], ["A", "B"])
-    write_corpus(tmp_path, halve_valid({"train": text, "valid": text}), far=[], languages=("a", "b"), origin={})
-    (tmp_path / "train.target").write_text("A\n")
-    with pytest.raises(HeadroomError, match=r"train\.source: 2 lines, but .*train\.target has 1"):
-        main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
-    assert not (tmp_path / "out").exists()

@@ -127,13 +127,6 @@ class TestOwnText:
         says(ended, "text/train.source: 40 lines, but text/train.target has 41")
         nothing_made(project, ended, "own")
 
-    def test_missing_file(self, bare: Project) -> None:
-        pair = {"source": "text/none.en", "target": "text/none.de"}
-        corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
-        ended = bare.snakemake(study=bare.configure({"translation.corpus": corpus}))
-        says(ended, "translation.corpus.train.source: no file text/none.en")
-        assert made_by_a_run(bare.root) == []
-
 
 def nothing_made(project: Project, ended: Ended, study: str) -> None:
     """Check that no later job was started and that no part of a corpus is left."""
@@ -156,15 +149,6 @@ def test_corrupt_download(project: Project) -> None:
         ended, f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}", "replace the file in the mirror"
     )
     nothing_made(project, ended, "corrupt")
-
-
-@pytest.mark.long
-def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
-    study = project.configure({"translation.vocabulary.size": 30000})
-    ended = project.snakemake(VOCABULARY.format("tiny"), study=study)
-    says(ended, "vocabulary.size: 30000 pieces, but the training text allows at most", "set vocabulary.size to")
-    assert "rule training_translation:" not in ended.output
-    assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
 
 RUN = "translation.baseline.seed1"

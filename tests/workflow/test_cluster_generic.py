@@ -136,26 +136,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert "Nothing to be done" in again.output
 
 
-def test_jobs_that_time_things_ask_for_the_cores_that_they_use(study: Project) -> None:
-    tables = ["results/tiny/update_cost.csv", f"results/tiny/timing/{RUN}.csv"]
-    noting = "echo {rule} {threads} >> asked-for; false"
-    options = ("--executor", "cluster-generic", "--cluster-generic-submit-cmd", noting, "--jobs", "9", "--keep-going")
-    study.run("snakemake", *tables, "--forcerun", "update_cost", "timing", *options, "--configfile", TINY)
-    assert sorted((study.root / "asked-for").read_text().splitlines()) == ["timing 1", "update_cost 1"]
-
-
 class TestWhatFails:
-    def test_failed_job_is_told_with_its_log(self, study: Project) -> None:
-        (study.root / f"results/tiny/runs/{RUN}/epoch2.pt").write_bytes(b"no checkpoint")
-        seen = ended(study, submit(study, SCORES))
-        assert seen.status == 1, seen.output
-        assert f"scores failed; the end of logs/tiny/scores/{RUN}.log:" in seen.output
-        (job,) = jobs_of(study)
-        assert f"external_jobid: {job}" in seen.output  # where the rest of its output is
-        log = (study.root / f"logs/tiny/scores/{RUN}.log").read_text().strip().splitlines()
-        assert log
-        assert log[-1] in seen.output
-
     def test_killed_job_is_not_waited_for(self, project: Project, generating: "subprocess.Popen[bytes]") -> None:
         job, group = the_job(project)
         os.killpg(group, signal.SIGKILL)
@@ -178,28 +159,6 @@ class TestCancelling:
         assert "Traceback" not in seen.output
         wait_until(lambda: not living(group), "the job ends")
         assert not (project.root / corpus("long")).exists()
-
-    def test_job_that_hears_nothing_is_killed(self, project: Project, tmp_path: Path) -> None:
-        script = tmp_path / "deaf"
-        script.write_text("trap '' TERM\ntouch began\nsleep 600 & sleep 600\n")
-        profile = project.root / PROFILE
-        submitted = subprocess.run([profile / "submit", script], cwd=tmp_path, capture_output=True, text=True)
-        job = submitted.stdout.strip()
-        wait_until(lambda: (tmp_path / "began").exists(), "the job begins")
-        assert asked(profile, job) == "running"
-        subprocess.run([profile / "cancel", job], check=True, timeout=2)  # Snakemake waits no longer
-        wait_until(lambda: asked(profile, job) == "failed", "the job ends")
-        assert not living(int(Path(job, "group").read_text()))
-
-    def test_termination_lets_jobs_finish_and_begins_no_other(self, project: Project) -> None:
-        running = begin_generating(project, "brief")
-        running.send_signal(signal.SIGTERM)
-        seen = ended(project, running)
-        assert "Will exit after finishing currently running jobs" in seen.output
-        assert (project.root / corpus("brief")).exists()
-        assert not (project.root / binarised("brief")).exists()
-        (job,) = jobs_of(project)
-        assert (job / "status").read_text() == "0\n"
 
 
 def asked(profile: Path, job: str) -> str:

@@ -12,7 +12,6 @@ from headroom.core.errors import HeadroomError
 from headroom.settings.config_errors import one_line
 from headroom.settings.load import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
-from plans import said
 from whole_project import ROOT, Project
 
 ENOUGH = 500
@@ -118,15 +117,6 @@ def test_some_mutants_in_a_terminal(bare: Project) -> None:
     try_mutants(3, check)
 
 
-@pytest.mark.long
-def test_many_mutants_in_a_dry_run(bare: Project) -> None:
-    def check(mutant: Mutant) -> None:
-        if output := said(bare.root, as_file(bare, mutant)):
-            is_told_well(message_in(output), mutant)
-
-    try_mutants(60, check)
-
-
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
 def test_a_file_that_is_no_study(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
@@ -160,10 +150,3 @@ def test_configurations_of_finished_studies_are_read() -> None:
     assert found
     for path in found:
         assert load_study(json.loads(path.read_text())).runs(), path
-
-
-def test_a_former_key_has_its_fixed_value() -> None:
-    former = {"translation": {"roles": {"margin": 0.1}, "timing": {"threads": 1, "repeats": 9}}}
-    assert load_study(former) == load_study({"translation": {"timing": {"repeats": 9}}})
-    with pytest.raises(HeadroomError, match=r"^configuration: translation\.timing\.threads: [^\n]*$"):
-        load_study({"translation": {"timing": {"threads": 2}}})

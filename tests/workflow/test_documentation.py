@@ -1,19 +1,9 @@
-import re
 from pathlib import Path
 
 import pytest
-from headroom import docs
 from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
 from whole_project import Finished
-
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-def test_pages_say_what_the_code_says() -> None:
-    pages = ("--table", str(ROOT / "docs" / "configuration.md"), "--tables", str(ROOT / "docs" / "tables.md"))
-    docs.main(["--check", *pages])
 
 
 class TestResultTables:
@@ -41,21 +31,3 @@ class TestResultTables:
             for column in table.columns:
                 if column.type == "integer":
                     assert (frame[column.name].dropna() % 1 == 0).all(), f"{path}: {column.name}"
-
-
-class TestPages:
-    @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-    def test_links_lead_somewhere(self, page: Path) -> None:
-        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
-            path, _, anchor = link.partition("#")
-            target = (page.parent / path) if path else page
-            if "://" not in link:
-                assert target.exists(), link
-                assert not anchor or anchor in anchors(target), link
-
-
-def anchors(page: Path) -> set[str]:
-    if page.suffix == ".html":
-        return set(re.findall(r' id="([^"]+)"', page.read_text()))
-    titles = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.M)
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

@@ -75,10 +75,3 @@ def test_a_refusal_is_its_message(project: Project, mode: tuple[str, ...]) -> No
 def test_a_job_that_a_signal_ends_says_so(dying, number: int, reason: str, mode: tuple[str, ...]) -> None:
     lines = [f"text_translation failed; the end of {LOG}:", f"    error: job: {reason}"]
     assert shown(dying(number, *mode)) == lines
-
-
-def test_a_finished_job_is_a_line(project: Project) -> None:
-    ended = project.snakemake(TEXT, *BRIEFLY, study="changed.yaml")
-    assert ended.status == 0, ended.output
-    assert "\n1 of 1 jobs done: text_translation\n" in ended.output
-    assert "Finished jobid" not in ended.output

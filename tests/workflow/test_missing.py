@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from headroom.core.command import run
-from headroom.data.beginnings import MOST
 from headroom.missing import BOUNDS, main, missing_files, wrong_libraries
 from headroom.settings.load import load_study
 
@@ -58,35 +57,6 @@ def test_the_beginning_of_a_table_is_read(told, tmp_path: Path, content: bytes, 
     (line,) = told(classifier(test="wrong.tsv"))
     assert line.startswith("configuration: tasks.mine.corpus.test: wrong.tsv")
     assert message in line
-    assert told(classifier()) == []
-
-
-@pytest.mark.parametrize(
-    ("names", "right"),
-    [
-        (["bad", "good"], True),
-        (["good", "bad"], True),
-        (["LABEL_0", "LABEL_1"], True),
-        (["BAD", "GOOD"], False),
-        (["0", "1"], False),
-        (["LABEL_0", "LABEL_1", "LABEL_2"], False),
-    ],
-)
-def test_labels_of_another_name_than_the_classifiers_are_told(
-    told, tmp_path: Path, names: list[str], right: bool
-) -> None:
-    write_model(tmp_path / "model")
-    (tmp_path / "good.tsv").write_bytes(TABLE)
-    (tmp_path / "model" / "config.json").write_text(json.dumps({"id2label": dict(enumerate(names))}))
-    message = f"the classifier has the labels {', '.join(names)}, the corpus bad, good; use the classifier's names"
-    lines = told(classifier())
-    assert ([message in line and ".mine.corpus.labels: " in line for line in lines] or [False]) == [not right]
-
-
-def test_what_is_far_into_a_table_is_for_the_job(told, tmp_path: Path) -> None:
-    write_model(tmp_path / "model")
-    rows = TABLE + b"a dog sees a cat\tgood\n" * (MOST // 20)
-    (tmp_path / "good.tsv").write_bytes(rows + LATIN_1)
     assert told(classifier()) == []
 
 

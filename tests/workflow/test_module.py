@@ -1,6 +1,5 @@
 """The workflow as part of others: as a module of a clone, and deployed as in the catalogue's instructions."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -10,8 +9,7 @@ import pytest
 import yaml
 from commands import Ended, run
 from missing_software import skip
-from same_numbers import rows
-from whole_project import ROOT, TINY, Finished, Project, environment, new_project, planned
+from whole_project import ROOT, TINY, Project, environment, new_project, planned
 
 pytestmark = pytest.mark.long
 
@@ -56,7 +54,6 @@ module headroom:
 use rule * from headroom
 """
 CORPUS = "results/tiny/translation/corpus/train.source"
-RUN = "translation.baseline.seed1"
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +93,6 @@ def files_of(project: Project) -> set[str]:
 
 
 class TestModule:
-    def test_plans_what_the_project_itself_plans(self, outer: Project, clone: Project) -> None:
-        own = planned(clone.snakemake("-n"))
-        theirs = planned(outer.snakemake("-n", "headroom_all", study=None))
-        theirs.pop("headroom_all")
-        assert theirs == {f"headroom_{rule}": count for rule, count in own.items()}
-
     def test_works_in_the_directory_of_the_other(self, outer: Project, clone: Project) -> None:
         before = files_of(clone)
         ended = outer.snakemake(study=None)
@@ -121,87 +112,8 @@ class TestModule:
         stage.write_text(stage.read_text() + "\n# edited\n")
         assert planned(other.snakemake("-n", study=None)) == {"headroom_text_translation": 1, "count_lines": 1}
 
-    def test_keeps_the_strict_mode_of_the_others_rules(self, outer: Project) -> None:
-        ended = outer.snakemake("own/nothing.txt", study=None)
-        assert ended.status == 1
-        assert not (outer.root / "own" / "nothing.txt").exists()
 
-    def test_keeps_the_shell_prefix_of_the_others_rules(self, outer: Project) -> None:
-        snakefile = outer.root / "workflow" / "Snakefile"
-        snakefile.write_text('shell.prefix("export GREETING=hello; ")\n' + snakefile.read_text())
-        ended = outer.snakemake("own/greeting.txt", "results/tiny/entailment/corpus/corpus.json", study=None)
-        assert ended.status == 0, ended.output
-        assert (outer.root / "own" / "greeting.txt").read_text() == "hello\n"
-
-    def test_replace_prefix_is_refused(self, clone: Project, tmp_path: Path) -> None:
-        outer = write_outer(tmp_path / "outer", clone, 'replace_prefix: {"results/": "sub/"}')
-        ended = outer.snakemake("-n", study=None)
-        assert ended.status == 1
-        assert 'use `prefix: "..."` or `pathvars: ' in ended.output
-        assert "Traceback" not in ended.output
-
-    def test_mistake_in_its_configuration_names_the_key(self, outer: Project) -> None:
-        config = outer.root / "config" / "config.yaml"
-        config.write_text(config.read_text().replace("vocabulary:", "vocabularies:"))
-        ended = outer.snakemake("-n", study=None)
-        assert ended.status == 1
-        assert "translation.vocabularies" in ended.output
-        assert "Traceback" not in ended.output
-
-
-MOVED = {
-    'prefix: "sub"': ("sub/results", "sub/logs", "sub/reports"),
-    'pathvars: results="sub/results", logs="elsewhere", reports="pages"': ("sub/results", "elsewhere", "pages"),
-}
 """By how a module's files are moved: where its results, its logs and its reports are."""
-
-
-class TestMoved:
-    """A module with a prefix, so that a project can contain it twice, or files of the same names."""
-
-    @pytest.fixture(params=MOVED)
-    def more(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    @pytest.fixture
-    def moved(self, clone: Project, tmp_path: Path, more: str) -> Project:
-        return write_outer(tmp_path / "moved", clone, more, "sub/")
-
-    def test_plans_what_the_project_itself_plans(self, clone: Project, moved: Project, more: str) -> None:
-        dry = moved.snakemake("-n", "-p", "headroom_all", study=None)
-        theirs = planned(dry)
-        theirs.pop("headroom_all")
-        assert theirs == {f"headroom_{rule}": count for rule, count in planned(clone.snakemake("-n")).items()}
-        listed = re.findall(r"^    (?:output|log|benchmark): (.+)$", dry.output, flags=re.M)
-        files = {file for line in listed for file in line.split(", ")}
-        places = tuple(f"{place}/tiny" for place in MOVED[more])
-        assert all(any(file.startswith(place) for file in files) for place in places)
-        assert [file for file in files if not file.startswith(places)] == []
-        commands = re.findall(r"^.*python -m headroom .*$", dry.output, flags=re.M)
-        named = {word for line in commands for word in re.findall(r"[\w./-]*\btiny/[\w./-]*", line)}
-        assert len(named) > 100
-        assert [word for word in named if not word.startswith((*places, "work/", "sub/work/"))] == []
-
-    def test_runs_there(self, moved: Project, more: str) -> None:
-        results, logs, _ = MOVED[more]
-        dictionary = f"{results}/tiny/translation/binarised/dict.source.txt"
-        ended = moved.snakemake(dictionary, "own/lines.txt", study=None)
-        assert ended.status == 0, ended.output
-        assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
-        assert (moved.root / logs / "tiny/vocabulary/translation.log").exists()
-        assert not (moved.root / "results").exists()
-        assert not (moved.root / "logs").exists()
-
-
-def test_module_with_a_prefix_has_the_projects_results(clone: Project, finished: Finished, tmp_path: Path) -> None:
-    moved = write_outer(tmp_path / "moved", clone, 'prefix: "sub"', "sub/")
-    names = (f"training/{RUN}", f"evaluation/{RUN}", f"ablation/{RUN}.zero", f"roles/{RUN}", f"removal/{RUN}")
-    tables = [f"results/tiny/{name}.csv" for name in names]
-    ended = moved.snakemake(*(f"sub/{table}" for table in tables), study=None)
-    assert ended.status == 0, ended.output
-    for table in tables:
-        assert rows(moved.root / "sub" / table) == rows(finished.project.root / table), table
-    assert sorted(path.name for path in moved.root.iterdir()) == [".snakemake", "config", "sub", "workflow"]
 
 
 class TestDeployed:
@@ -240,20 +152,6 @@ class TestDeployed:
         assert ended.status == 0, ended.output
         assert (deployed.root / CORPUS).exists()
         plan = snakemake(deployed, inside, "-n")  # every rule finds its environment, captions and sources
-        assert plan.status == 0, plan.output
-        assert "text_translation" not in planned(plan)
-        assert planned(plan)["report"] == 1
-
-    @pytest.mark.parametrize("ref", ["v1.0.0", "main"])
-    def test_runs_by_its_name_alone(self, repository: Path, tmp_path: Path, ref: str) -> None:
-        here = Project(tmp_path / "here")
-        here.root.mkdir()
-        shutil.copy(ROOT / TINY, here.root / "mine.yaml")
-        inside = hosted(repository, tmp_path / "cache")
-        named = ("-s", f"gh:somebody/headroom@{ref}", "--configfile", "mine.yaml", "--cores", "2")
-        ended = snakemake(here, inside, CORPUS, *named)
-        assert ended.status == 0, ended.output
-        plan = snakemake(here, inside, "-n", *named)
         assert plan.status == 0, plan.output
         assert "text_translation" not in planned(plan)
         assert planned(plan)["report"] == 1

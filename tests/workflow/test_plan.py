@@ -6,8 +6,6 @@ from functools import partial
 from typing import ClassVar
 
 import pytest
-from headroom.core.errors import HeadroomError
-from headroom.experiments.bakeoff import experiment as bakeoff
 from headroom.experiments.evaluation.experiment import EVALUATE
 from headroom.experiments.gates import experiment as gates
 from headroom.experiments.listed import list_experiments
@@ -17,10 +15,9 @@ from headroom.experiments.training import experiment as training
 from headroom.experiments.update_cost import experiment as update_cost
 from headroom.missing import missing_files, missing_mirror, missing_packages, wrong_criteria
 from headroom.preparation.rules import RULES as PREPARATION
-from headroom.report.rules import list_resamples, list_tables
 from headroom.settings.load import load_study
 from headroom.study.jobs import forms_of
-from headroom.study.plan import Plan, local_files, own_files
+from headroom.study.plan import Plan
 from headroom.study.stages import as_data, place_of
 
 RUN = "translation.baseline.seed1"
@@ -46,14 +43,6 @@ BOTH = planned(
 
 
 class TestFiles:
-    def test_of_users(self, tmp_path):
-        corpus = planned(classification={"mine": {"corpus": OWN}}).study.tasks["mine"].corpus
-        assert own_files(corpus) == ["n.tsv", "v.tsv", "t.tsv"]
-        (tmp_path / "b").touch()
-        (tmp_path / "a").mkdir()
-        assert local_files(str(tmp_path)) == [str(tmp_path / "b")]
-        assert local_files(None) == []
-
     def test_of_checkpoints_inside_the_first_epoch(self):
         early = {"training": {"epochs": 2, "early_checkpoints": [0.1, 0.5]}}
         plan = planned(translation=early, classification={"pairs": early, "hops": {"training": {"epochs": 2}}})
@@ -66,11 +55,6 @@ class TestFiles:
         other = RUN.replace("seed1", "seed2")  # it is not examined in detail
         assert pruning.read_epochs(plan, {"run": other})["checkpoints"] == plan.checkpoints(other, plan.last(other))
         assert "<results>/s/runs/pairs.baseline.seed1/epoch0.1/config.json" in plan.checkpoints("pairs.baseline.seed1")
-
-    def test_of_curves_in_long_trainings(self):
-        plan = planned(translation={"training": {"epochs": 34, "early_checkpoints": [0.5]}})
-        epochs = [0.5, 1, 2, 3, 5, 10, 20, 30, 34]  # as in figure 5 of Michel et al.
-        assert pruning.read_epochs(plan, {"run": RUN})["checkpoints"] == plan.checkpoints(RUN, epochs)
 
 
 class TestModelsOfTransformers:
@@ -149,11 +133,6 @@ class TestSettingsOfJobs:
         assert gate_settings(plan, "controls")["pruning"] == {"main": "gradient-token"}
         assert "pruning" not in gate_settings(plan, "exact")
 
-    def test_leave_out_what_does_not_matter_to_layouts_from_scratch(self):
-        found = gate_settings(STARTS, "from_scratch")
-        assert set(found) == {"gates", "decoding", "sampling"}
-        assert set(found["gates"]) == {"gate_updates", "updates", "learning_rate", "batch_examples", "test_examples"}
-
 
 def encoder(source, **task):
     return {"corpus": {"source": "generated"}, "encoder": {"source": source}, **task}
@@ -206,20 +185,6 @@ class TestLayoutsTrainedFromTheStart:
         far = planned(seeds=[2**32 - 1], translation={})
         assert seed_of(far, "translation.baseline.seed4294967295", "scratch") == 2**31 - 1
 
-    def test_need_an_epoch_after_the_first_to_be_rewound_to_that(self):
-        gates = {"from_scratch": [0.01], "from_scratch_starts": ["rewound-epoch1"]}
-        with pytest.raises(HeadroomError, match="from_scratch_starts: rewound-epoch1 needs an epoch"):
-            planned(translation={"training": {"epochs": 1}, "gates": gates})
-
-
-def test_orders_beside_the_scores_come_with_their_tables():
-    assert set(pruning.order_tables(by_criteria(["gradient-example"]), RUN)) == {"ablation"}
-    found = pruning.order_tables(by_criteria(["gradient-example", "gates", "confidence"]), RUN)
-    ways = ("hard-concrete.all", "exact.all")
-    assert found["gates"] == [f"<results>/s/gates/{RUN}.{way}.csv" for way in ways]
-    assert found["attention_stats"] == [f"<results>/s/attention_stats/{RUN}.csv"]
-    assert set(found) == {"ablation", "gates", "attention_stats"}
-
 
 @pytest.mark.parametrize(
     ("plan", "lines"),
@@ -243,32 +208,6 @@ def test_criteria_that_a_task_lacks(plan, lines):
     found = wrong_criteria(plan)
     assert len(found) == len(lines)
     assert all(line.startswith(f"configuration: {start}") for line, start in zip(found, lines))
-
-
-def retrained(criterion):
-    names = ["output-norm", "relevance"]
-    retraining = {"updates": 5, "criterion": criterion}
-    return planned(translation={"bakeoff": {"criteria": names, "retraining": retraining}})
-
-
-def test_layouts_need_a_criterion_that_is_scored_to_be_compared():
-    assert wrong_criteria(retrained("output-norm")) == []
-    (line,) = wrong_criteria(retrained("relevance"))
-    assert line.startswith("configuration: translation.bakeoff.retraining.criterion: another experiment scores 're")
-
-
-def test_layouts_of_compared_runs_are_trained_further():
-    plan = retrained("output-norm")
-    runs = [f"translation.baseline.seed{seed}" for seed in (1, 2)]
-    assert [values["run"] for values in bakeoff.list_retrained(plan)] == runs
-    assert {f"<results>/s/bakeoff_retraining/{run}.csv" for run in runs} <= set(list_tables(plan))
-    assert f"<results>/s/bakeoff_retraining/{RUN}.npz" in list_resamples(plan)
-    assert bakeoff.read_layouts(plan, {"run": RUN})["scores"] == [f"<results>/s/scores_compared/{RUN}.activation.csv"]
-    found = bakeoff.retraining_settings(plan, {"run": RUN})
-    assert set(found) == {"bakeoff", "retraining", "decoding", "sampling"}
-    assert found["bakeoff"] == {"test_examples": None}
-    assert found["retraining"]["learning_rate"] == 0.001  # as of learned gates
-    assert not list(bakeoff.list_retrained(BOTH))
 
 
 def test_files_that_are_missing(tmp_path, monkeypatch):
@@ -350,14 +289,3 @@ def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
     keys = [line.split(": ")[1] for line in missing_files(plan.study)]
     named = [f"released.{key}" for key in ("earlier.0", "earlier.1", "path")]
     assert keys == [f"tasks.text.{key}" for key in ("corpus.path", *named)]
-
-
-def test_tasks_of_one_kind_have_files_of_their_own():
-    plan = planned(seeds=[1], tasks={name: {"task": "translation"} for name in ("captions", "news")})
-    forms = {form.name: form for form in forms_of(plan, [rule for one in list_experiments() for rule in one.rules])}
-    runs = [f"{name}.{arm}.seed1" for name in ("captions", "news") for arm in ("baseline", "svgd")]
-    assert forms["training_translation"].wildcards(plan)["run"] == runs
-    read = forms["training_translation"].inputs(plan, {"run": "news.svgd.seed1"})["data"]
-    assert all(file.startswith("<results>/s/news/binarised/") for file in read)
-    assert plan.engine("captions.baseline.seed1") == "fairseq"
-    assert len(forms["update_cost"].calls) == 1  # that of the first task

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edits import CODE, CONTENTS, FILES, HOW, STUDIES, VALUES
-from plans import changed, inputs, pretend_finished
+from edits import CONTENTS, FILES, STUDIES
+from plans import pretend_finished
 from whole_project import Finished, Project, new_project, planned
 
 pytestmark = pytest.mark.long
@@ -49,46 +49,10 @@ def pretended(unfinished: Projects) -> Projects:
     return project
 
 
-@pytest.fixture(scope="module")
-def rules_with(unfinished: Projects) -> Callable[[str, str], set[str]]:
-    """Return a function from a study and a file to the rules whose jobs have it as input."""
-    jobs = functools.cache(lambda name: inputs(unfinished(name).root, written(unfinished(name), name, {})))
-
-    def rules(name: str, file: str) -> set[str]:
-        assert (unfinished(name).root / file).exists()
-        return {rule for rule, files in jobs(name).items() if file in files}
-
-    return rules
-
-
 def written(project: Project, name: str, changes: Mapping[str, Any]) -> str:
     """Write a study of `edits` with some keys changed."""
     own = json.loads(json.dumps(STUDIES[name]))  # its sections share dictionaries
     return project.write_study({"study": name, "seeds": [1], **own}, changes)
-
-
-@pytest.mark.parametrize(("name", "changes", "rules"), [(name, *row) for name in VALUES for row in VALUES[name]])
-def test_a_changed_value_reruns_what_reads_it(
-    pretended: Projects, name: str, changes: Mapping[str, Any], rules: str
-) -> None:
-    project = pretended(name)
-    recorded = {"configuration"} if changes.keys().isdisjoint(HOW) else set()
-    assert changed(project.root, written(project, name, changes)) == {*rules.split()} | recorded
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "rules"), [(name, path, rules) for name in CODE for path, rules in CODE[name].items()]
-)
-def test_an_edited_file_reruns_what_depends_on_it(
-    rules_with: Callable[[str, str], set[str]], name: str, path: str, rules: str
-) -> None:
-    assert rules_with(name, os.path.normpath(f"{PACKAGE}/{path}")) == {*rules.split()}
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_an_unchanged_study_reruns_nothing(pretended: Projects, name: str) -> None:
-    project = pretended(name)
-    assert changed(project.root, written(project, name, {})) == set()
 
 
 CLAIMED = {"claims": 1, "report": 1}
@@ -154,28 +118,3 @@ def test_a_clone_with_copied_results_reruns_nothing(
             finished.project.root / name, clone.root / name, copy_function=copy, symlinks=True, dirs_exist_ok=True
         )
     assert planned(clone.snakemake("-n")) == {}
-
-
-def test_results_copied_without_records_count_once_they_are_touched(finished: Finished, tmp_path: Path) -> None:
-    clone = new_project(tmp_path / "clone")
-    for name in ("results", "reports"):
-        shutil.copytree(finished.project.root / name, clone.root / name, copy_function=shutil.copy, dirs_exist_ok=True)
-    spent = (clone.root / "results" / "tiny" / "overhead.json").read_bytes()
-    assert clone.snakemake("--touch", "--forceall").status == 0
-    assert planned(clone.snakemake("-n")) == {}
-    assert (clone.root / "results" / "tiny" / "overhead.json").read_bytes() == spent
-    changed = planned(clone.snakemake("-n", study=clone.configure({"translation.evaluation.beam": 6})))
-    assert changed.keys() >= {"evaluation", "configuration", *CLAIMED}
-    assert "training_translation" not in changed
-
-
-def test_what_no_job_depends_on_reruns_nothing(study: Project) -> None:
-    for path in ("README.md", "tests/workflow/test_reruns.py"):
-        with open(study.root / path, "a") as stream:
-            stream.write("\n")
-    rules = study.root / "workflow" / "rules" / "jobs.smk"
-    rules.write_text(rules.read_text().replace("        shell:\n", "        # a comment\n        shell:\n"))
-    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "empty"]):
-        own = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
-        assert study.run("git", *own, *command).status == 0
-    assert planned(study.snakemake("-n")) == {}

@@ -1,5 +1,4 @@
 import csv
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -117,51 +116,12 @@ class TestOneRun:
                 assert all(row[column] for row in content), f"{name}: {column} is empty"
             assert not [row for row in content if {"nan", "inf", "-inf"} & {value.lower() for value in row.values()}]
 
-    def test_no_table_is_of_another_study_or_run(self, finished: Finished) -> None:
-        for table, names in FILES.items():
-            for name in names:
-                content = rows(finished.project.root / "results" / "tiny" / name)
-                assert {row["study"] for row in content} <= {"tiny"}
-                if content and "run" in REGISTRY.by_name[table].names and table not in ("claims", "numbers", "bakeoff"):
-                    assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
-
-    def test_all_models_of_a_run_have_as_many_updates(self, finished: Finished) -> None:
-        for run in DETAILED:
-            names = [name for name in FILES["pruned_models"] if run in name]
-            found = [row for name in names for row in rows(finished.project.root / "results" / "tiny" / name)]
-            assert len({(row["updates"], row["total_updates"]) for row in found}) == 1
-            learned = ("exact", "hard-concrete")
-            assert {row["gate_updates"] for row in found if row["method"] in learned} == {"3"}
-            assert {row["gate_updates"] for row in found if row["method"] not in learned} == {"0"}
-
     @pytest.mark.parametrize("name", FILES["removal"])
     def test_removing_heads_equals_masking_them(self, finished: Finished, name: str) -> None:
         checks = {row["check"]: float(row["value"]) for row in rows(finished.project.root / "results" / "tiny" / name)}
         assert checks["identical_outputs"] == 1
         assert checks["largest_logit_difference"] < 1e-5
         assert checks["parameters_sliced"] < checks["parameters_full"]
-
-    def test_configuration_is_kept(self, finished: Finished) -> None:
-        kept = json.loads((finished.project.root / "results" / "tiny" / "configuration.json").read_text())
-        assert load_study(kept).used() == STUDY.used()
-
-    def test_overhead_is_kept(self, finished: Finished) -> None:
-        results = finished.project.root / "results" / "tiny"
-        spent = json.loads((results / "overhead.json").read_text())
-        benchmarks = list((results / "benchmarks").rglob("*.tsv"))
-        assert spent["cores"] == 2
-        assert spent["jobs"] == len(benchmarks)
-        assert spent["wall_seconds"] <= finished.ended.seconds
-        assert spent["job_seconds"] == pytest.approx(sum(seconds(path) for path in benchmarks), abs=0.1)
-
-    def test_nothing_is_left_in_temporary_files(self, finished: Finished) -> None:
-        root = finished.project.root
-        hidden = [path for place in ("results", "reports") for path in (root / place).rglob(".*")]
-        assert {path.name for path in hidden} <= {".snakemake_timestamp"}  # of directories that are outputs
-
-
-def seconds(benchmark: Path) -> float:
-    return float(benchmark.read_text().split("\n")[1].split("\t")[0])
 
 
 class TestAfterwards:

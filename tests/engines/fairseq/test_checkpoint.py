@@ -1,9 +1,7 @@
 """Checkpoints are read without executing code, rejected in one line if damaged, and written in fairseq's form."""
 
 import argparse
-import copy
 import pickle
-import zipfile
 
 import pytest
 import torch
@@ -11,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
 from headroom.engines.fairseq.checkpoint import is_whole, load_state, save_model
 from headroom.engines.fairseq.model import TranslationModel
-from toy_released import Exploit, write_packed
+from toy_released import Exploit
 
 from fairseq import checkpoint_utils  # isort: skip
 
@@ -25,33 +23,6 @@ def refused(path):
     assert "\n" not in message
     assert str(path) in message
     return message
-
-
-def test_a_missing_file(tmp_path):
-    assert "no such checkpoint" in refused(tmp_path / "none.pt")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.9, 0.999])
-def test_a_truncated_file(toy, tmp_path, share):
-    content = toy.checkpoints[0].read_bytes()
-    (tmp_path / "cut.pt").write_bytes(content[: int(share * len(content))])
-    assert "truncated or not a checkpoint" in refused(tmp_path / "cut.pt")
-
-
-@pytest.mark.parametrize("content", [b"source,target\n1,2\n", bytes(range(256)) * 9, b"PK\x03\x04"])
-def test_another_kind_of_file(tmp_path, content):
-    (tmp_path / "other.pt").write_bytes(content)
-    assert "not a checkpoint" in refused(tmp_path / "other.pt")
-
-
-def test_another_kind_of_archive(tmp_path):
-    with zipfile.ZipFile(tmp_path / "other.pt", "w") as archive:
-        archive.writestr("notes.txt", "hello")
-    assert "not a checkpoint" in refused(tmp_path / "other.pt")
-
-
-def test_a_directory(tmp_path):
-    refused(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -75,27 +46,6 @@ def test_code_in_a_file_is_not_run(tmp_path, form):
         torch.save(content, tmp_path / "bad.pt", _use_new_zipfile_serialization=form == "torch")
     assert "not a checkpoint" in refused(tmp_path / "bad.pt")
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_small_file_that_takes_much_memory_is_refused(tmp_path):
-    torch.save({"model": {"weight": torch.zeros(10_000_000)}, "cfg": {"_name": None}}, tmp_path / "plain.pt")
-    write_packed(tmp_path / "plain.pt", tmp_path / "bomb.pt")
-    assert (tmp_path / "bomb.pt").stat().st_size < 100_000
-    assert torch.load(tmp_path / "bomb.pt", weights_only=True)["model"]["weight"].numel() == 10_000_000
-    assert "it is compressed, which torch never does" in refused(tmp_path / "bomb.pt")
-
-
-def test_parts_that_lie_upon_each_other_are_refused(tmp_path):
-    torch.save({"model": {"weight": torch.zeros(10_000)}, "cfg": {"_name": None}}, tmp_path / "bomb.pt")
-    assert load_state(tmp_path / "bomb.pt")
-    with zipfile.ZipFile(tmp_path / "bomb.pt", "a") as archive:
-        (weight,) = [part for part in archive.infolist() if part.file_size == 40_000]
-        for number in range(9):
-            again = copy.copy(weight)
-            again.filename = f"{weight.filename}.{number}"
-            archive.filelist.append(again)
-        archive.writestr("last", b"")
-    assert "it is compressed" in refused(tmp_path / "bomb.pt")
 
 
 def test_a_checkpoint_is_only_the_model(toy):

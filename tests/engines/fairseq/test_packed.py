@@ -6,34 +6,11 @@ import pytest
 import torch
 from headroom.engines.candidates import Projection
 from headroom.engines.fairseq import sweeps
-from headroom.engines.fairseq.packed import Layout
 from headroom.engines.fairseq.readout import Marks, best_pieces, compute_features, find_candidates, forbid_pieces
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.settings.answers import DecodingSettings
 
 MARKS = Marks(2, 2, [1])
-
-
-def test_a_layout_shares_the_common_beginnings():
-    reference = torch.tensor([[2, 5, 6, 7], [2, 8, 1, 1]])
-    guess = torch.tensor([[2, 5, 9], [2, 8, 4]])
-    layout = Layout.of(reference, torch.tensor([4, 2]), guess, torch.tensor([3, 3]))
-    assert layout.inputs.tolist() == [2, 5, 6, 7, 9, 2, 8, 4]
-    assert layout.steps.tolist() == [0, 1, 2, 3, 2, 0, 1, 2]
-    assert layout.reference[0].tolist() == [0, 1, 2, 3]
-    assert layout.reference[1, :2].tolist() == [5, 6]
-    assert layout.guess[0, :3].tolist() == [0, 1, 4]
-    assert layout.guess[1, :3].tolist() == [5, 6, 7]
-    assert layout.both.flatten()[layout.single].tolist() == list(range(8))
-    assert layout.sentence.flatten()[layout.own].tolist() == list(range(8))
-    assert layout.sentence[1, :3].tolist() == [5, 6, 7]
-
-
-def test_equal_translations_have_the_positions_of_one():
-    pieces = torch.tensor([[2, 5, 6]])
-    layout = Layout.of(pieces, torch.tensor([3]), pieces, torch.tensor([3]))
-    assert layout.inputs.tolist() == [2, 5, 6]
-    assert torch.equal(layout.reference, layout.guess)
 
 
 @pytest.mark.parametrize("change", [0.0, 0.01, 0.3, 3.0])

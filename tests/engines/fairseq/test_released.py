@@ -10,11 +10,11 @@ from headroom.core.heads import parse_profile
 from headroom.data.subwords import write_moses
 from headroom.engines.fairseq.checkpoint import load_state
 from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.released import adopt, read_dictionary
+from headroom.engines.fairseq.released import adopt
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.models import MosesSettings
-from toy_released import SHAPE, TRAINED_WITH, Exploit, old_checkpoint, write_packed, write_release
+from toy_released import SHAPE, TRAINED_WITH, Exploit, old_checkpoint, write_release
 
 from fairseq import checkpoint_utils  # isort: skip
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
@@ -124,13 +124,6 @@ def test_texts_are_of_the_released_vocabulary(model, release):
     assert model.texts(rows) == [release.text.target[position] for position in batch.positions]
 
 
-def test_what_a_model_is(release, tmp_path):
-    about = take(release.directory / "model.pt", release, tmp_path / "epoch1.pt")
-    assert about["heads"] == 24
-    assert about["types"] == len(release.dictionary)
-    assert about["parameters"] == sum(parameter.numel() for parameter in release.model.parameters())
-
-
 def test_a_checkpoint_of_today_is_taken_too(places, release, tmp_path):
     state = load_state(places[0])
     torch.save(state, tmp_path / "today.pt")
@@ -148,29 +141,6 @@ def test_code_in_a_checkpoint_is_not_run(release, tmp_path, place):
         take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
-
-
-def test_a_packed_checkpoint_is_not_unpacked(release, tmp_path):
-    state = old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **SHAPE}))
-    torch.save(state, tmp_path / "plain.pt")
-    write_packed(tmp_path / "plain.pt", tmp_path / "model.pt")
-    with pytest.raises(HeadroomError, match=r"model\.pt: .*not a checkpoint of data alone \(it is compressed"):
-        take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
-
-
-@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.module."])
-def test_a_model_that_was_saved_wrapped_is_taken(release, tmp_path, caplog, prefix):
-    state, plain = torch.load(release.directory / "model.pt", weights_only=False), release.directory / "model.pt"
-    torch.save({**state, "model": {f"{prefix}{name}": one for name, one in state["model"].items()}}, tmp_path / "w.pt")
-    with caplog.at_level("INFO"):
-        take(tmp_path / "w.pt", release, tmp_path / "wrapped.pt")
-    assert f"saved from a compiled or wrapped model, {prefix}encoder" in caplog.text
-    take(plain, release, tmp_path / "plain.pt")
-    assert (tmp_path / "wrapped.pt").read_bytes() == (tmp_path / "plain.pt").read_bytes()
-    state = load_state(tmp_path / "plain.pt")
-    torch.save({**state, "model": {f"{prefix}{name}": one for name, one in state["model"].items()}}, tmp_path / "w.pt")
-    for name, value in load_state(tmp_path / "w.pt")["model"].items():
-        assert value.equal(state["model"][name]), name
 
 
 def _changed(release, **changed):
@@ -201,33 +171,3 @@ def test_other_checkpoints_are_refused_in_one_line(release, tmp_path, change, me
         take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "epoch1.pt").exists()
-
-
-def test_a_truncated_checkpoint_and_a_missing_one_are_named(release, tmp_path):
-    content = (release.directory / "model.pt").read_bytes()
-    (tmp_path / "model.pt").write_bytes(content[: len(content) // 2])
-    with pytest.raises(HeadroomError, match=r"model\.pt: truncated"):
-        take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
-    with pytest.raises(HeadroomError, match=r"gone\.pt: no such checkpoint"):
-        take(tmp_path / "gone.pt", release, tmp_path / "epoch1.pt")
-
-
-def test_another_dictionary_is_refused(release, tmp_path):
-    lines = (release.directory / "dict.en.txt").read_text("utf-8").split("\n")
-    (tmp_path / "dict.en.txt").write_text("\n".join(lines[3:]), "utf-8")
-    with pytest.raises(HeadroomError, match=r"model\.pt.*not of these dictionaries .*joined dictionary"):
-        adopt(
-            release.directory / "model.pt",
-            tmp_path / "epoch1.pt",
-            source=tmp_path / "dict.en.txt",
-            target=release.directory / "dict.fr.txt",
-        )
-
-
-@pytest.mark.parametrize("content", ["word\n", "a 1\na 2\n", "\xff"])
-def test_what_is_no_dictionary_is_named(tmp_path, content):
-    (tmp_path / "dict.en.txt").write_bytes(content.encode("latin-1"))
-    with pytest.raises(HeadroomError, match=r"dict\.en\.txt: not a dictionary of fairseq"):
-        read_dictionary(tmp_path / "dict.en.txt")
-    with pytest.raises(HeadroomError, match=r"gone.*: no dictionary"):
-        read_dictionary(tmp_path / "gone")

@@ -11,7 +11,6 @@ from headroom.engines.fairseq.changes import after, cut_after, end_translations
 from headroom.engines.fairseq.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.gates import Replacements
-from headroom.engines.translation_scores import sample_rows
 from headroom.settings.answers import DecodingSettings
 from known_replacements import drawn_addition, of_profiles
 
@@ -87,13 +86,6 @@ def test_sentences_decoded_again_are_counted_and_differences_found(lively, batch
     assert again[:, 1].any()
 
 
-def test_the_sample_rotates_with_the_intervention(lively):
-    ones = list(of_profiles(PROFILES, lively.sites))
-    rows = [tuple(sample_rows(one, range(500))) for one in ones]
-    assert all(len(row) == 10 for row in rows)
-    assert len(set(rows)) > len(ones) / 2
-
-
 class TestGuesses:
     @pytest.fixture
     def batch(self, lively, texts):
@@ -145,13 +137,3 @@ class TestGuesses:
         known = {**known, "limits": known["limits"][rows]}
         found = greedy(lively.model, encoded=sweeps.select_encoded(encoded, rows), prefixes=prefixes, **known)
         assert found.tolist() == right[rows].tolist()
-
-    def test_an_empty_guess_is_wrong_as_no_translation_is_empty(self, model, texts):
-        """The best first piece of the model as trained is the end mark."""
-        batches = model.batches(*texts, sentences=5)
-        expected = model.translate_pieces(batches, SHORT)
-        one = Intervention(parse_profile("E1:1", model.sites))
-        found = swept(model, Sweep(model, batches, [[]] * 12, SHORT), one)
-        assert found.pieces == plainly(model, batches, one)[0]
-        assert all(expected)
-        assert all(found.pieces)

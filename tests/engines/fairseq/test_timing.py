@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq.timing import PARTS, workload
@@ -75,28 +74,3 @@ def test_a_sliced_model_saves_exactly_its_heads(lively, work):
     own = steps * (4 * projection + of_attention(1, (steps + 1) // 2, heads=1))
     across = 4 * (steps * 2 * projection + source * 2 * projection + steps * of_attention(1, source, heads=1))
     assert saved["generation"] == encoder + rows * (own + across)
-
-
-@torch.inference_mode()
-def test_generation_takes_the_same_steps_whatever_the_model_says(model, lively, timed_on):
-    work = workload(lively, timed_on, 3)
-    for each in (model, lively):  # one of them would end at once
-        calls = []
-        handle = each.model.decoder.output_projection.register_forward_hook(lambda *_, seen=calls: seen.append(1))
-        work.action(each, "generation")()
-        handle.remove()
-        assert len(calls) == work.steps == work.batch.target.shape[1]
-
-
-def test_sentences_come_from_the_middle_of_the_lengths(lively, timed_on, texts):
-    by_length = sorted(range(12), key=lambda i: (len(texts[0][i]), i))
-    expected = {texts[0][i] for i in by_length[4:8]}
-    batch = workload(lively, timed_on, 4).batch
-    pad, end = lively.source.dictionary.pad(), lively.source.dictionary.eos()
-    rows = [[piece for piece in row if piece not in (pad, end)] for row in batch.source.tolist()]
-    assert set(lively.texts(rows)) == expected
-
-
-def test_more_sentences_than_the_set_has_are_refused(lively, timed_on):
-    with pytest.raises(HeadroomError, match="13 exceeds the 12 examples of the set"):
-        workload(lively, timed_on, 13)

@@ -3,8 +3,6 @@
 import pytest
 import torch
 from headroom.engines.hub.classifier import trainer, training
-from headroom.engines.hub.classifier.arms import build_hooks
-from headroom.engines.training import read_record
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
@@ -87,30 +85,6 @@ def test_killed_and_resumed_arms_draw_the_same(encoder, tmp_path, arm):
         trained(encoder, tmp_path / "cut", arm, notify=killed_at(2, 3))
     torch.manual_seed(99)
     assert same(whole, trained(encoder, tmp_path / "cut", arm))
-
-
-def test_norms_of_heads_are_recorded(encoder, tmp_path):
-    trained(encoder, tmp_path / "plain", BaselineArm(), clip_norm=0)
-    trained(encoder, tmp_path / "svgd", SvgdArm(alpha=1e-6, stepsize=0.01), clip_norm=0)
-    plain, svgd = (read_record(tmp_path / name, 1) for name in ("plain", "svgd"))
-    assert plain.plain_head_gradient_norm is plain.repulsion_ratio is None
-    assert svgd.repulsion_ratio > 0
-    assert svgd.plain_head_gradient_norm == pytest.approx(plain.head_gradient_norm, rel=0.5)
-    assert svgd.head_gradient_norm < 0.02 * svgd.plain_head_gradient_norm  # stepsize * K G / 2
-    assert 0 < plain.head_gradient_norm < plain.gradient_norm
-
-
-def test_heads_and_attention_dropout_of_an_arm(encoder, tmp_path):
-    config = trainer.build_model(encoder, 1, build_hooks(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
-    assert config.num_attention_heads == 4
-    assert config.attention_probs_dropout_prob == 0.3
-
-
-@pytest.mark.parametrize("method", ["svgd", "disagreement-position", "repulsion-loss", "drophead"])
-def test_bfloat16(encoder, tmp_path, method):
-    found = trained(encoder, tmp_path, ARMS[method](), epochs=1, precision="bfloat16")
-    assert all(weight.isfinite().all() and weight.dtype == torch.float32 for weight in found.values())
-    assert not same(found, trained(encoder, tmp_path / "plain", BaselineArm(), epochs=1, precision="bfloat16"))
 
 
 def test_projections_of_relative_positions_are_no_particles():

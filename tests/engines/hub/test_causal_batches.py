@@ -11,14 +11,11 @@ from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.judging import WindowSet
-from headroom.experiments.scores import stage as scores
-from headroom.experiments.scores.table import SCORES
 from headroom.methods.judging import Judge
 from headroom.settings.answers import WindowSettings
 from small_models import build_small
 from sorting_model import letter_tokenizer, write_documents, write_language_model
 
-SIZES = (1, 7, 32)
 DOCUMENTS = [
     " ".join(random.Random(number).choices([*ascii_lowercase, "</s>"], k=2 + 5 * number % 23)) for number in range(24)
 ]
@@ -88,27 +85,6 @@ def test_batches_and_their_order_change_no_answer(model, engine):
             assert answers == same
             for name in ("next", "loss", "bits"):
                 numpy.testing.assert_allclose(found[name], values[name], rtol=1e-6, atol=1e-6)
-
-
-def test_gradient_scores_do_not_depend_on_batches(model, written, tmp_path):
-    """All but those per batch; with the documents in reverse also those of all windows: halves are then others."""
-    directory, corpus = written
-    given = ["--engine", "causal", "--checkpoints", str(directory), "--device", "cpu", "--length", "10"]
-    reverse = write_documents(tmp_path / "reverse", DOCUMENTS[::-1])
-    tables = []
-    for size, place in [*((size, corpus) for size in SIZES), (7, reverse)]:
-        output = tmp_path / f"{len(tables)}.csv"
-        scores.main([*given, "--corpus", str(place), "--output", str(output), "--batch-examples", str(size)])
-        table = SCORES.read(output)
-        tables.append(table[table["criterion"] != "gradient-batch"])
-    *same, reversed_ = tables
-    whole = same[0][same[0]["half"] == "all"]
-    pairs = [*((table, same[0]) for table in same[1:]), (reversed_[reversed_["half"] == "all"], whole)]
-    for table, expected in pairs:
-        for column in ("criterion", "half"):
-            assert table[column].tolist() == expected[column].tolist()
-        assert (table["value"] > 0).all()
-        numpy.testing.assert_allclose(table["value"], expected["value"], rtol=1e-6)
 
 
 def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(model, written, tmp_path):

@@ -11,7 +11,7 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION
 from headroom.engines.hub.classifier.judging import LabelledSet, LabelSet
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.methods.judging import Judge, comparisons, curve
+from headroom.methods.judging import Judge, curve
 from headroom.methods.orders import Order
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 from toy_encoder import toy_text, write_encoder
@@ -52,21 +52,6 @@ def test_one_label_for_all_has_no_correlation():
     assert found["matthews"] == 0
     assert found["f1"] == pytest.approx(100 * (0.5 + 0 + 0) / 3)
     assert found["loss"] == 1
-
-
-def test_what_a_set_cannot_show_is_not_a_number():
-    one, ones, wrong = numpy.zeros(3, dtype=int), numpy.ones(3), numpy.array([0, 1, 0])
-    for predicted in (one, wrong):
-        found = LabelSet([0, 0, 0], classes=2, metrics=ALL).sample(predicted, ones, ones).scores()
-        assert numpy.isnan([found["matthews"], found["f1"]]).all()
-        assert found["accuracy"] == pytest.approx(100 * (predicted == 0).mean())
-
-
-def test_the_mean_of_f1_is_over_the_classes_with_examples():
-    gold, predicted = [0, 0, 1, 1], numpy.array([0, 2, 1, 1])  # no example of 2
-    found = LabelSet(gold, classes=3, metrics=ALL).sample(predicted, numpy.zeros(4), numpy.ones(4)).scores()
-    assert found["f1"] == pytest.approx(100 * f1_score(gold, predicted, labels=[0, 1], average="macro"))
-    assert found["matthews"] == pytest.approx(100 * matthews_corrcoef(gold, predicted))
 
 
 def test_resampled_scores_are_scores_of_the_resampled_examples():
@@ -116,11 +101,6 @@ class TestSetsOfOneLabel:
         with pytest.raises(HeadroomError, match=f"set test: all 5 examples have the label .*, so that {metric} is not"):
             Judge(classifier, judged).full.scores.get(metric)
 
-    def test_have_accuracy(self, classifier):
-        judged = labelled_set(classifier.labels[:1] * 5, ["accuracy"])
-        assert Judge(classifier, judged).full.scores["accuracy"] >= 0
-        assert judged.chance("accuracy") == 100
-
     def test_are_not_drawn_as_resamples(self, classifier):
         """Of 5 examples of which one has the other label, a third of the resamples would have a single label."""
         labels = [classifier.labels[1], *classifier.labels[:1] * 4]
@@ -129,10 +109,6 @@ class TestSetsOfOneLabel:
         assert (judged.weights.sum(1) == 5).all()
         assert (labelled_set(labels, ["accuracy"]).weights[:, 0] == 0).mean() > 0.2
         assert numpy.isfinite(Judge(classifier, judged).full.resampled["matthews"]).all()
-
-    def test_resamples_of_many_examples_stay(self):
-        labels = ["a", "b"] * 20
-        assert (labelled_set(labels, ["f1"]).weights == labelled_set(labels, ["accuracy"]).weights).all()
 
 
 @torch.inference_mode()
@@ -166,16 +142,3 @@ def test_scores_are_those_of_the_predictions_one_by_one(classifier, judged, remo
     error = sum(abs(sum(right[own]) - sum(numpy.array(sure)[own])) for own in bins) / len(gold)
     assert outcome.scores[CALIBRATION] == pytest.approx(100 * error, rel=1e-4)
     assert [row[CALIBRATION] for row in rows[3:]] == [outcome.scores[CALIBRATION]] * len(rows[3:])
-
-
-def test_the_main_metric_comes_first_and_the_loss_last(classifier, judged):
-    assert judged.metrics == ("f1", "accuracy", "loss")
-    rows = comparisons(Judge(classifier, judged), [({}, ONE)])
-    assert [row["metric"] for row in rows] == list(judged.metrics)
-    assert [row["p_mcnemar"] == "" for row in rows] == [True, False, True]
-
-
-def test_the_model_is_whole_again_afterwards(classifier, judged):
-    before = judged.judge(classifier).scores
-    Judge(classifier, judged).outcome(SEVERAL)
-    assert judged.judge(classifier).scores == before

@@ -4,12 +4,8 @@ import pytest
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.engines.hub.classifier.judging import LabelledSet
-from headroom.engines.hub.classifier.training import FineTuning
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
 from headroom.settings.answers import DecodingSettings
-from headroom.settings.arms import BaselineArm
-from headroom.settings.models import FineTuningSettings
-from toy_fine_tuning import write_corpus, write_toy_encoder
 from translators import SOURCES, TARGETS, load_translator, write_translator
 
 
@@ -43,20 +39,3 @@ def test_pairs_of_a_translation_model(tmp_path, family, caplog):
     assert judged.cut == 2
     assert "|cut:2|" in judged.signature("bleu")
     assert "set test: 2 examples exceed the positions of the model and are cut" in caplog.text
-
-
-def test_training_examples_of_a_classifier(tmp_path, caplog):
-    settings = FineTuningSettings(max_length=9, epochs=1)
-    made = FineTuning(
-        corpus=write_corpus(tmp_path / "corpus"),
-        encoder=write_toy_encoder(tmp_path / "encoder"),
-        changes_of=lambda *_: None,
-        training=settings,
-        arm=BaselineArm(),
-        seed=1,
-        device="cpu",
-    )
-    made.check()
-    assert 0 < made.cut < 60
-    assert f"train: {made.cut} examples exceed max_length, 9 pieces, and are cut" in caplog.text
-    assert f"|cut:{made.cut}|" in made.signature("baseline")

@@ -7,10 +7,9 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.weights import fuse_activations
 from small_models import build_small, inputs_of
-from toy_encoder import FAMILIES, toy_text, write_encoder
+from toy_encoder import FAMILIES
 
 USABLE = sorted({*FAMILIES} - {"deberta", "mpnet"})
 
@@ -51,51 +50,12 @@ class TestModel:
                 expected = plain(**{name: inputs[name] for name in taken}).logits[0]
             torch.testing.assert_close(found[row], expected, rtol=1e-5, atol=1e-5)
 
-    def test_it_is_frozen_in_eval_mode_and_in_float32(self, load):
-        model = load()
-        assert not model.model.training
-        assert not any(parameter.requires_grad for parameter in model.model.parameters())
-        assert {parameter.dtype for parameter in model.model.parameters()} == {torch.float32}
-        assert model.device == torch.device("cpu")
-
-    def test_half_precision_on_disk_becomes_float32(self, written, pairs, tmp_path):
-        plain = transformers.AutoModelForSequenceClassification.from_pretrained(written("bert"))
-        plain.to(torch.bfloat16).save_pretrained(tmp_path / "half")
-        transformers.AutoTokenizer.from_pretrained(written("bert")).save_pretrained(tmp_path / "half")
-        model = ClassificationModel.load(tmp_path / "half", "cpu")
-        assert {parameter.dtype for parameter in model.model.parameters()} == {torch.float32}
-        assert model.logits(model.batches(pairs, examples=12)[0]).dtype == torch.float32
-
     @pytest.mark.parametrize(("family", "backend"), [("bert", "sdpa"), ("distilbert", "sdpa"), ("deberta-v3", "eager")])
     def test_sdpa_is_used_where_the_model_has_it(self, load, family, backend):
         assert load(family).model.config._attn_implementation == backend
 
-    def test_labels_come_from_the_configuration(self, tmp_path):
-        names = ("entailment", "neutral", "contradiction")
-        model = ClassificationModel.load(write_encoder(tmp_path / "three", labels=names), "cpu")
-        assert model.labels == [*names]
-        text = LabelledText(["a dog"], ["a cat"], ["contradiction"])
-        assert model.batches(text, examples=1)[0].labels.tolist() == [2]
-
 
 class TestBatches:
-    def test_every_example_is_in_one_batch_with_its_label(self, load, pairs):
-        batches = load().batches(pairs, examples=5)
-        assert [len(batch.positions) for batch in batches] == [5, 5, 2]
-        assert sorted(place for batch in batches for place in batch.positions) == list(range(12))
-        for batch in batches:
-            assert batch.labels.tolist() == [place % 2 for place in batch.positions]  # labels alternate: no, yes
-
-    def test_similar_lengths_stand_together_and_padding_is_marked(self, load, pairs):
-        model = load()
-        batches = model.batches(pairs, examples=4)
-        lengths = [batch.inputs["attention_mask"].sum(1) for batch in batches]
-        assert torch.cat(lengths).tolist() == sorted(torch.cat(lengths).tolist())
-        for batch, found in zip(batches, lengths):
-            ids = batch.inputs["input_ids"]
-            assert ids.shape[1] == found.max()
-            assert torch.equal(batch.inputs["attention_mask"], ids.ne(model.tokenizer.pad_token_id).long())
-
     @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "deberta-v2"])
     def test_batch_size_order_and_padding_do_not_matter(self, load, pairs, family):
         model = load(family)
@@ -115,14 +75,6 @@ class TestBatches:
         ]
         assert batch.inputs["token_type_ids"][0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
 
-    def test_single_sentences_have_one_segment(self, load):
-        text = toy_text(pairs=False)
-        for batch in load().batches(text, examples=5):
-            assert not batch.inputs["token_type_ids"].any()
-            assert [len(text.first[place].split()) + 2 for place in batch.positions] == batch.inputs[
-                "attention_mask"
-            ].sum(1).tolist()
-
     @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "deberta-v3"])
     def test_long_inputs_are_cut_to_what_the_model_can_read(self, load, family):
         model = load(family)
@@ -131,19 +83,6 @@ class TestBatches:
         assert batch.inputs["input_ids"].shape == (1, 40)
         assert model.tokenizer.decode(batch.inputs["input_ids"][0]).count("cat") == 9  # the longer one is cut
         model.logits(batch)
-
-    def test_a_tokenizer_that_knows_no_limit_or_a_lower_one(self, written, tmp_path):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(written("roberta"))
-        plain = transformers.AutoModelForSequenceClassification.from_pretrained(written("roberta"))
-        plain.save_pretrained(tmp_path)
-        for limit, longest in ((10**30, 40), (7, 7)):
-            tokenizer.model_max_length = limit
-            tokenizer.save_pretrained(tmp_path)
-            model = ClassificationModel.load(tmp_path, "cpu")
-            assert model.longest == longest
-            (batch,) = model.batches(LabelledText(["dog " * 90], None, ["no"]), examples=1)
-            assert batch.inputs["input_ids"].shape == (1, longest)
-            model.logits(batch)
 
     def test_an_unknown_label_is_named_with_those_that_are_known(self, load):
         text = LabelledText(["a dog", "a cat"], None, ["no", "maybe"])

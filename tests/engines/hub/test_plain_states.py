@@ -1,7 +1,6 @@
 """States of the plain model reused under interventions: the logits are those of a whole pass, at less cost."""
 
 import itertools
-from argparse import Namespace
 
 import numpy
 import pytest
@@ -13,7 +12,7 @@ from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.removal import fold
-from headroom.methods.judging import Judge, build_judges
+from headroom.methods.judging import Judge
 from known_replacements import drawn_replacements
 from toy_encoder import ATTENTIONS, toy_text, write_encoder
 from toy_self_attentive import write_self_attentive
@@ -74,15 +73,6 @@ def test_logits_are_those_of_whole_passes_in_any_order(load, family, attention):
     assert len(tried) == (2 if family == "self-attentive" else len(INTERVENTIONS))
     check(model, states, batches, [*tried, *tried[::-1], PLAIN])
     assert not any("forward" in vars(module) for module in model.model.modules())
-
-
-@pytest.mark.parametrize("gone", ["E1:2", "E2:1 E2:2 E2:3 E2:4", "E1:1 E1:2 E1:3 E1:4 E3:1", "E3:1 E3:2 E3:3 E3:4"])
-@pytest.mark.parametrize("family", ["bert", "distilbert", "deberta-v3"])
-def test_sliced_models(load, family, gone):
-    model = load(family, "eager")
-    model.remove(parse_profile(gone, model.sites))
-    batches = model.batches(TEXT, examples=5)
-    check(model, PlainStates(model, batches), batches, interventions(model))
 
 
 def ran(model, action):
@@ -206,27 +196,6 @@ class TestOtherModels:
                     found.sample.statistics["loss"], expected.sample.statistics["loss"], rtol=1e-5, atol=1e-6
                 )
 
-    def test_of_sets_by_turns_one_keeps_states_and_none_the_answers_under_interventions(self, load):
-        model, options = load(), {"text": TEXT, "metrics": ["accuracy"], "examples_at_once": 5, "resamples": 9}
-        sets = [LabelledSet(name=name, **options) for name in ("choose", "test")]
-        own = interventions(model)[:2]
-        found = build_judges(model, sets, Namespace(merge=[], shard=None), lambda _: own, "ablation")
-        for judge, other in zip(found, found[::-1]):
-            assert [len(judge.outcome(one).answers) for one in own] == [0, 0]
-            assert len(judge.full.answers) == len(TEXT)
-            assert judge.set._states is not None
-            assert other.set._states is None
-
-    def test_a_model_that_modifies_its_states_is_computed_as_a_whole(self, load):
-        model = load()
-        layer = model.model.bert.encoder.layer[1]
-        layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].mul_(2.0), *inputs[1:]))
-        batches = model.batches(TEXT, examples=5)
-        with torch.inference_mode():
-            states = PlainStates(model, batches)
-        assert states._reusable.modules == {}
-        check(model, states, batches, interventions(model))
-
 
 class TestFirstPosition:
     def last_layer(self, model):
@@ -241,22 +210,8 @@ class TestFirstPosition:
         assert last is not None
         assert last.attention is model.live_sites[-1].attention
 
-    def test_the_mean_over_positions_reads_all(self, load):
-        model = load()
-        pooler = model.model.bert.pooler
-        pooler.forward = lambda states: pooler.dense(states.mean(1)).tanh()
-        assert self.last_layer(model) is None
-        batches = model.batches(TEXT, examples=5)
-        with torch.inference_mode():
-            states = PlainStates(model, batches)
-        assert states._reusable.modules
-        check(model, states, batches, interventions(model))
-
     def test_attention_to_changed_states_stays_whole(self, load):
         model = load()
         attention = model.live_sites[-1].attention
         attention.register_forward_pre_hook(lambda _, inputs: (2.0 * inputs[0], *inputs[1:]), prepend=True)
         assert self.last_layer(model) is None
-
-    def test_hops_have_no_layer(self, load):
-        assert self.last_layer(load("self-attentive")) is None

@@ -113,19 +113,6 @@ class TestWhatItComputes:
         pieces = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
         assert pieces == ["[CLS]", "the", "dog", "[SEP]", "a", "cat", "[SEP]"]
 
-    @torch.no_grad()
-    def test_dropout_acts_in_training_only(self):
-        model = plain(dropout=0.5)
-        assert torch.equal(model(**INPUTS).logits, model(**INPUTS).logits)
-        model.train()
-        assert not torch.equal(model(**INPUTS).logits, model(**INPUTS).logits)
-
-    def test_fresh_weights_depend_on_the_seed_alone(self, directory):
-        first, same, other = (ClassificationModel.load(directory, "cpu", fresh=seed).model for seed in (1, 1, 2))
-        for name, value in first.state_dict().items():
-            assert torch.equal(value, same.state_dict()[name])
-            assert not torch.equal(value, other.state_dict()[name])
-
 
 class TestPenalty:
     def test_it_is_what_one_works_out_by_hand(self):
@@ -133,22 +120,6 @@ class TestPenalty:
         maps = torch.tensor([[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]]])
         assert redundancy(maps).tolist() == pytest.approx([0.75, 2.0])
         assert redundancy(torch.eye(3)[None]).tolist() == [0.0]
-
-    @torch.no_grad()
-    def test_it_is_added_to_the_loss_of_training_alone(self):
-        labels, seen = torch.tensor([0, 1, 1]), {}
-        free, punished = plain(), plain(penalty=0.5)
-        with attention_maps(find_sites(free), lambda _, maps: seen.update(maps=maps)):
-            expected = free(**INPUTS, labels=labels).loss
-        torch.testing.assert_close(
-            expected, torch.nn.functional.cross_entropy(free(**INPUTS).logits, labels), rtol=0, atol=0
-        )
-        assert torch.equal(punished(**INPUTS, labels=labels).loss, expected)
-        found = punished.train()(**INPUTS, labels=labels)
-        maps = seen["maps"].squeeze(2).double().numpy()
-        by_hand = [((one @ one.T - numpy.eye(HOPS)) ** 2).sum() for one in maps]
-        assert float(found.loss - expected) == pytest.approx(0.5 * numpy.mean(by_hand), rel=1e-5)
-        assert torch.equal(found.logits, free(**INPUTS).logits)
 
     def test_it_moves_the_hops_and_is_gone_with_them(self):
         labels, model = torch.tensor([0, 1, 1]), plain(penalty=0.5).train()

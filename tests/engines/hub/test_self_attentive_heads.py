@@ -6,17 +6,12 @@ import json
 
 import pytest
 import torch
-import transformers
 from headroom.core.heads import Head, Site, parse_profile
-from headroom.data.labelled import LabelledText
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.sites import attention_maps, find_sites, longest_input
+from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
-from headroom.engines.sites import site_names
-from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 from known_replacements import FORMS, drawn_replacements, of_every_form
-from slow_criteria import gate_differences
 from toy_encoder import toy_model
 from toy_self_attentive import (
     ATTENTION,
@@ -42,12 +37,6 @@ def model(directory):
     return ClassificationModel.load(directory, "cpu")
 
 
-@pytest.fixture
-def exact(model):
-    model.model.double()
-    return model
-
-
 @torch.no_grad()
 def logits(model, batch):
     return model.logits(batch)
@@ -62,14 +51,6 @@ class TestSite:
         assert (masked - expected).abs().max() > 1e-3
         model.live_sites[0].output.weight[:, STATES : 2 * STATES] = 0  # what is read of hop 2
         torch.testing.assert_close(logits(model, batch), masked, rtol=1e-5, atol=1e-6)
-
-    def test_there_is_no_longest_input(self, model):
-        assert longest_input(model.model) == 1_000_000
-        model.tokenizer.model_max_length = 1_000_000
-        model.longest = 1_000_000
-        (batch,) = model.batches(LabelledText(["dog " * 700], None, ["no"]), examples=1)
-        assert batch.inputs["input_ids"].shape == (1, 702)
-        assert logits(model, batch).isfinite().all()
 
 
 class TestRemoval:
@@ -110,46 +91,3 @@ class TestRemoval:
         assert torch.equal(logits(reloaded, batch), logits(sliced, batch))
         assert [live.kept for live in reloaded.live_sites] == [live.kept for live in sliced.live_sites]
         assert reloaded.sites == masked.sites == [Site("E", 1, HOPS)]
-
-    def test_hops_of_a_sliced_model_keep_their_names(self, directory, pairs):
-        full, sliced = (ClassificationModel.load(directory, "cpu") for _ in "fs")
-        (batch,) = full.batches(pairs, examples=12)
-        sliced.remove(parse_profile("E1:1", sliced.sites))
-        sliced.remove(parse_profile("E1:1 E1:3", sliced.sites))  # E1:1 is gone already
-        with full.gates.masked(parse_profile("E1:1 E1:3 E1:4", full.sites)):
-            expected = logits(full, batch)
-        with sliced.gates.masked(parse_profile("E1:4", sliced.sites)):
-            torch.testing.assert_close(logits(sliced, batch), expected, rtol=1e-5, atol=1e-5)
-        seen = {}
-        with torch.no_grad(), attention_maps(sliced.live_sites, lambda site, maps: seen.update({site: maps.shape[1]})):
-            sliced.logits(batch)
-        assert seen == {Site("E", 1, HOPS): 2}
-        assert site_names(sliced.live_sites) == [Site("E", 1, HOPS)]
-
-    def test_plain_transformers_open_it(self, model, pairs, tmp_path):
-        model.save(tmp_path / "saved")
-        opened = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
-        (batch,) = model.batches(pairs, examples=12)
-        with torch.no_grad():
-            assert torch.equal(opened(**batch.inputs).logits, model.logits(batch))
-
-
-class TestScores:
-    def test_they_are_the_finite_difference_of_the_loss_in_the_gate(self, exact, pairs):
-        (batch,) = exact.batches(pairs, examples=12)
-        (site,) = exact.sites
-        expected = gate_differences(exact, batch, step=1e-6)[site]
-        torch.testing.assert_close(gate_gradients(exact, batch)[site].sum(0), expected, rtol=1e-5, atol=1e-8)
-
-    def test_removed_hops_score_nothing_masked_or_sliced_alike(self, exact, pairs):
-        removed = parse_profile("E1:1 E1:3", exact.sites)
-        batches = exact.batches(pairs, examples=5)
-        masked = gradient_scores(exact, batches, removed)
-        exact.remove(removed)
-        sliced = gradient_scores(exact, batches)
-        for criterion in SOURCES:
-            for head, value in masked[criterion].items():
-                assert (value == 0) == (head in removed)
-                assert sliced[criterion][head] == pytest.approx(value, rel=1e-9)
-        # one position an example: nothing can cancel
-        assert masked["gradient-token"] == pytest.approx(masked["gradient-example"])

@@ -8,7 +8,6 @@ from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines import translation_scores
 from headroom.engines.engine import AGAIN
-from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.readout import Reading
 from headroom.engines.hub.seq2seq import judging
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
@@ -86,29 +85,6 @@ def test_sentences_generated_again_are_counted_and_differences_found(translator,
     assert any(wrong)
 
 
-def test_scores_do_not_depend_on_batches(translator):
-    one = Intervention(parse_profile("D1:2", translator.sites))
-    scores = []
-    for at_once in (1, 4, 6):
-        judged = sentences(at_once=at_once)
-        full = judged.judge(translator)
-        found = judged.judge_under(translator, one, full, None)
-        scores.append([*full.scores.values(), *found.scores.values()])
-    numpy.testing.assert_allclose(scores[1:], scores[:-1], rtol=1e-6)
-
-
-def test_one_set_serves_models_whose_weights_change(tmp_path):
-    translator, other = (load_translator(write_translator(tmp_path / str(seed), "bart", seed=seed)) for seed in (1, 2))
-    judged, one = sentences(), Intervention(parse_profile("E2:1", translator.sites))
-    first = judged.judge_under(translator, one, judged.judge(translator), None)
-    second = judged.judge_under(other, one, judged.judge(other), None)
-    assert first.answers != second.answers
-    translator.remove(one.removed)
-    sliced = judged.judge(translator)
-    assert sliced.answers == first.answers
-    assert sliced.scores == pytest.approx(first.scores, rel=1e-5)
-
-
 def test_final_scores_search_with_a_beam(translator):
     judged = sentences()
     outcome, search, signature = judged.judge_finally(translator)
@@ -132,22 +108,3 @@ def test_translations_are_continued_from_beginnings_of_any_length(translator):
     places = torch.arange(taught.target.shape[1]) - len(translator.words.begin) + 1
     free = taught.target.ge(0) & (places > 0) & (places < 6)
     assert translator.best_pieces(taught, free).tolist() == taught.target[free].tolist()
-
-
-@torch.inference_mode()
-def test_keys_and_values_of_the_source_are_computed_once(translator, monkeypatch):
-    batches = translator.batches(SOURCES, TARGETS, sentences=2)
-    states, counts, multiply = PlainStates(translator, batches), [], torch.nn.functional.linear
-    (cross,) = [live for live in translator.live_sites if str(live.site) == "A2"]
-
-    def count(states, weight, bias=None):
-        counts.extend([1] * (weight is cross.value.weight))
-        return multiply(states, weight, bias)
-
-    monkeypatch.setattr(torch.nn.functional, "linear", count)
-    for text, runs in (("D1:1", 1), ("D1:2", 0), ("A1:1", 0), ("E2:1", 1), ("E1:1", 1)):
-        counts.clear()
-        with translator.gates.applied(Intervention(parse_profile(text, translator.sites))):
-            found = states.run(1, translator.losses)
-            assert len(counts) == runs, text
-            torch.testing.assert_close(found, translator.losses(batches[1]), rtol=1e-5, atol=1e-6)

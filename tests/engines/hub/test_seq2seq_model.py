@@ -5,7 +5,6 @@ from itertools import chain
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
 from headroom.core.heads import all_heads, parse_profile
 from headroom.engines.hub.seq2seq.batches import IGNORED
 from headroom.engines.hub.seq2seq.text import set_languages
@@ -149,46 +148,6 @@ def test_spans_are_those_of_the_pieces_that_count(translator):
         pieces = translator.tokenizer.convert_ids_to_tokens(batch.source[ordinary].tolist())
         spans = translator.spans(sentences)[place]
         assert [sentences[place][start:end] for start, end in spans] == [piece.strip("▁") for piece in pieces]
-
-
-def test_sentences_that_are_too_long_are_cut_alike(translator):
-    (batch,) = translator.sentence_batches(["dog " * 100], 1)
-    assert batch.lengths.tolist() == [translator.longest] == [64]
-    assert translator.ordinary(batch)["E"][0].sum() == len(translator.spans(["dog " * 100])[0])
-    (pair,) = translator.batches(["dog"], ["dog " * 100], sentences=1)
-    assert torch.isfinite(translator.losses(pair)[0]).all()
-    assert max(map(len, translator.translate_pieces([pair], DecodingSettings(length_offset=500)))) < 64
-
-
-def test_positions_that_count(written):
-    translator = load_translator(written("nllb"))
-    (batch,) = translator.batches(["one dog", "tree"], ["two", "four five"], sentences=2)
-    source, target = batch.source, batch.taught[0]
-    ordinary, real = translator.ordinary(batch), translator.real(batch)
-    code, start, end = 1, 1, 1
-    assert real["E"][0].sum(1).tolist() == [row.ne(1).sum().item() for row in source]
-    assert real["A"][0].sum(1).tolist() == real["D"][1].sum(1).tolist() == [row.ne(1).sum().item() for row in target]
-    assert (real["E"][0].sum(1) - ordinary["E"][0].sum(1)).tolist() == [code + end] * 2
-    assert (real["D"][0].sum(1) - ordinary["D"][0].sum(1)).tolist() == [start + code] * 2
-    assert torch.equal(ordinary["A"][1], ordinary["E"][1])
-    (alone,) = translator.sentence_batches(["one dog"], 1)
-    assert {*translator.real(alone)} == {*translator.ordinary(alone)} == {"E"}
-
-
-def test_frequencies_count_ordinary_pieces(written, tmp_path):
-    translator = load_translator(written("t5"))
-    write_lines(tmp_path / "train.source", ["dog dog tree", "dog"])
-    counts = translator.frequencies(tmp_path / "train.source")
-    dog, tree = (translator.tokenizer.convert_tokens_to_ids(f"▁{word}") for word in ("dog", "tree"))
-    assert (counts[dog], counts[tree], counts[translator.words.end]) == (3, 1, 0)
-    assert translator.frequencies(tmp_path / "none") is None
-
-
-def test_unknown_pieces_are_shown(written):
-    translator = load_translator(written("marian"))
-    unknown = translator.tokenizer.unk_token_id
-    (row,) = translator.words.write(["one two"])
-    assert translator.texts([row, [unknown, *row[:-1], unknown]]) == ["one two", " ⁇ one two ⁇ "]
 
 
 @pytest.mark.parametrize(

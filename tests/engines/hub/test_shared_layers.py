@@ -18,25 +18,16 @@ from headroom.core.interventions import Intervention
 from headroom.data.trees import ParsedSentence, plain_sentence
 from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.timing import workload
-from headroom.engines.hub.outline import read_outline
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.sites import find_sites
 from headroom.experiments.attention_stats.settings import RelevanceSettings
-from headroom.experiments.diversity.measures import text_similarity
-from headroom.methods.criteria.attention import entropy_scores
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.gradient import gate_gradients
 from headroom.methods.judging import Judge
-from headroom.methods.passes import count_passes
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
-from headroom.methods.repair import measure_moments
 from headroom.methods.syntax import relation_pointing
-from headroom.methods.traces import word_maps
-from headroom.new import describe
-from headroom.settings.models import HubModelSettings
 from known_replacements import drawn_replacements
 from small_models import build_small
 from toy_encoder import toy_text, write_encoder
@@ -84,11 +75,6 @@ def copied(copied_directory):
 @pytest.fixture
 def both(shared, copied):
     return shared, copied
-
-
-def means_over_copies(values):
-    """Return the mean of the values of the copies of each head, from values by head or site."""
-    return {head: fmean(values[copy] for copy in copies_of(head)) for head in SHARED.head_names()}
 
 
 def test_a_site_is_a_group_and_counts_the_layers_that_use_it(both):
@@ -147,29 +133,6 @@ def test_relevance_adds_up(both):
     numpy.testing.assert_allclose(found.sums["signed"][SHARED], total, rtol=1e-4, atol=1e-6)
 
 
-def test_entropy_is_the_mean(both):
-    found, expected = (entropy_scores(model, model.batches(TEXT, examples=5))["attention-entropy"] for model in both)
-    assert found == pytest.approx(means_over_copies(expected), rel=1e-5)
-
-
-def test_z_has_the_moments_of_all_layers_together(both):
-    found, expected = (measure_moments(model, model.batches(TEXT, examples=5)) for model in both)
-    first, second, third = (expected[site] for site in COPIES)
-    together = first.joined(second).joined(third)
-    assert found[SHARED].count == together.count
-    torch.testing.assert_close(found[SHARED].mean, together.mean, **EXACT)
-    torch.testing.assert_close(found[SHARED].scatter, together.scatter, rtol=1e-4, atol=1e-5)
-
-
-def test_similarity_of_heads_is_the_mean(both):
-    found, expected = (
-        text_similarity(model, [model.map_batch(batch) for batch in model.batches(TEXT, examples=5)]) for model in both
-    )
-    for measure in ("value_cosine", "attention_product", "attention_cosine", "z_cosine"):
-        mean = fmean(expected[measure][site] for site in COPIES)
-        assert found[measure][SHARED] == pytest.approx(mean, rel=1e-4)
-
-
 class TestWhereHeadsPoint:
     def sentences(self):
         """Sentences whose words depend on their left neighbours."""
@@ -201,15 +164,6 @@ class TestWhereHeadsPoint:
             mean = fmean(expected[*name, copy] for copy in copies_of(head))
             assert value == pytest.approx(mean, abs=1e-6), (name, head)
 
-    def test_maps_are_the_mean(self, both):
-        found, expected = (
-            word_maps(self.batches(model), self.sentences(), {site: site.head_names() for site in model.sites})
-            for model in both
-        )
-        for (head, place), weights in found.items():
-            mean = numpy.mean([expected[copy, place] for copy in copies_of(head)], axis=0)
-            numpy.testing.assert_allclose(weights, mean, atol=1e-6)
-
     def test_attribution_to_weights_that_a_gate_changes_is_refused(self, shared):
         with pytest.raises(HeadroomError, match=r"E1: 3 layers share its heads.*leave attention-attribution out"):
             attention_attribution_scores(shared, shared.batches(TEXT, examples=5))
@@ -229,26 +183,3 @@ class TestReuse:
                     runs.clear()
                     torch.testing.assert_close(states.run(0, shared.logits), expected, **EXACT)
                     assert len(runs) == LAYERS
-
-    def test_the_layer_is_not_cut_to_its_first_position(self, shared):
-        (batch,) = shared.batches(TEXT, examples=12)
-        assert shared.partly_read(batch) is None
-
-
-class TestCosts:
-    def test_a_pass_counts_once(self, shared):
-        with count_passes(shared, len(TEXT)) as passes:
-            for batch in shared.batches(TEXT, examples=5):
-                shared.logits(batch)
-        assert passes.forward == 1.0
-
-    def test_multiply_adds_are_those_of_all_layers(self, both):
-        found, expected = (workload(model, TEXT, 3).multiply_adds(model, "model") for model in both)
-        assert found == expected
-
-    def test_a_study_is_sized_by_the_layers_that_run(self, directory, copied_directory):
-        found, expected = (read_outline(HubModelSettings(path=str(one))) for one in (directory, copied_directory))
-        assert (len(found.sites), found.uses, expected.uses) == (1, 3, 3)
-        activations = [one.needed_bytes("float32", 10, 10) - one.weight_bytes("float32") for one in (found, expected)]
-        assert activations[0] == activations[1]
-        assert "1 encoder layer used as 3, 4 heads, " in describe(found)

@@ -12,7 +12,6 @@ from headroom.core.heads import Head, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates, Replacements
 from headroom.engines.hub.sites import find_sites
-from headroom.engines.hub.verification import Trial, check_interventions
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
 from small_models import CONFIGURATIONS, EAGER_ONLY, MASKED_ONLY, REFUSED, TASKS, build_small, inputs_of, prompt_of
@@ -71,22 +70,6 @@ def test_a_sliced_model_is_loaded_saved_and_loaded_by_transformers(family, remov
     assert_same(again, family, expected)
     again.save_pretrained(tmp_path / "again")
     assert_same(load(tmp_path / "again", family), family, expected)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_sliced_model_is_checked_by_the_heads_that_it_has(family, tmp_path):
-    """Of the first layer one head is left, of the second one none in a decoder, and half in others."""
-    model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa")
-    sites = find_sites(model)
-    left = {Head(live.site.kind, 1, 6) for live in sites} | {Head(kind, 2, head) for kind in "EA" for head in (1, 2, 4)}
-    gone = {head for site in site_names(sites) for head in site.head_names()} - left
-    remove_heads(sites, gone)
-    write_language_model(tmp_path / "sliced", model, letter_tokenizer(), sites)
-    again = load(tmp_path / "sliced", family).eval()
-    assert {head for live in again.live_sites for head in live.kept_heads()} == {
-        head for site in site_names(sites) for head in site.head_names()
-    } - gone
-    assert check_interventions(again, Trial(inputs_of(family), prompt_of(family))) == ""
 
 
 def test_a_bias_that_replaces_heads_by_their_means_is_loaded(tmp_path):

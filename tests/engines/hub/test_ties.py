@@ -2,19 +2,13 @@
 
 import json
 from itertools import pairwise
-from string import ascii_lowercase
 
 import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import parse_profile
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.checkpoint import list_tensors
 from safetensors.torch import load_file, save_file
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_language_model
-from translators import SOURCES, TARGETS, load_translator, write_translator
+from translators import load_translator, write_translator
 
 
 def give_matrix(directory, embedding, **configured):
@@ -54,35 +48,6 @@ def test_an_output_matrix_of_its_own_is_kept(family, embedding, configured, tmp_
         found = model.model(input_ids=pieces, decoder_input_ids=pieces).logits
         torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
         model.save(tmp_path / following)
-
-
-@pytest.mark.parametrize("family", ["t5", "marian"])
-def test_a_tied_translator_stays_one_matrix(family, tmp_path):
-    model = load_translator(write_translator(tmp_path / "released", family))
-    model.remove(parse_profile("E1:1 D2:3", model.sites))
-    model.save(tmp_path / "saved")
-    again = load_translator(tmp_path / "saved")
-    for one in (model, again):
-        output, embedding = matrices(one)
-        assert output is embedding
-    assert len([*again.model.parameters()]) == len([*model.model.parameters()])
-    assert {*load_file(tmp_path / "saved/model.safetensors")} == {*list_tensors(model.model)}
-    (batch,) = model.batches(SOURCES, TARGETS, sentences=4)
-    assert torch.equal(again.logits(batch), model.logits(batch))
-
-
-@pytest.mark.parametrize("tied", [True, False])
-def test_a_decoder_is_tied_as_its_weights_are(tied, tmp_path):
-    """Of a GPT-2, whose configuration says that it is tied."""
-    write_language_model(tmp_path / "first", build_small("gpt2"), letter_tokenizer(ascii_lowercase))
-    if not tied:
-        output, _ = give_matrix(tmp_path / "first", "transformer.wte.weight")
-    model = CausalModel.load(tmp_path / "first", "cpu")
-    model.remove(parse_profile("D1:1 D1:2", model.sites))
-    model.save(tmp_path / "saved")
-    for one in (model, CausalModel.load(tmp_path / "saved", "cpu")):
-        assert (matrices(one)[0] is matrices(one)[1]) == tied
-        assert tied or torch.equal(matrices(one)[0], output)
 
 
 VARIANTS = {

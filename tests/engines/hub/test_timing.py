@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.classifier.timing import workload
@@ -51,17 +50,3 @@ def test_those_of_hops_and_of_the_lstm_by_hand(tmp_path):
         weights = length * (STATES * ATTENTION + ATTENTION * hops) if hops else 0
         example = weights + hops * length * STATES + hops * STATES * UNITS + UNITS * CLASSES
         assert work.multiply_adds(model, "model") == pieces * lstm + 3 * example
-
-
-def test_the_batch_is_of_middle_lengths(classifier):
-    text = toy_text(examples=12)
-    lengths = sorted(sum(map(len, sentences)) for sentences in text.inputs)
-    batch = workload(classifier, text, 4).batch
-    assert len(batch.positions) == 4
-    assert batch.inputs["input_ids"].shape[0] == 4
-    assert lengths[0] < lengths[4] <= lengths[7] < lengths[-1]
-
-
-def test_a_batch_larger_than_the_set_is_refused(classifier):
-    with pytest.raises(HeadroomError, match=r"timing\.batch_sizes: 13 exceeds the 12 examples of the set"):
-        workload(classifier, toy_text(examples=12), 13)

@@ -8,11 +8,9 @@ import torch
 import transformers
 from decoders import write_decoder
 from headroom.core.heads import parse_profile
-from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.settings.answers import WindowSettings
 from headroom.study.plan import CLASSIFIER, OF_HUB
 from toy_encoder import write_encoder
 from translators import write_translator
@@ -39,16 +37,6 @@ class TestType:
         wide = CausalModel.load(tmp_path / "half", "cpu", dtype="float32")
         assert {weight.dtype for weight in wide.model.parameters()} == {torch.float32}
 
-    def test_is_in_the_signature_of_what_is_measured(self, decoder, tmp_path):
-        (tmp_path / "test.jsonl").write_text('"the old dog sees a small cat"\n"a child hears the dog today"\n')
-        for dtype in ("float32", "float16"):
-            CausalModel.load(decoder, "cpu", dtype=dtype).save(tmp_path / dtype)
-            engine = CausalEngine(
-                corpus=tmp_path, tokenizer_of=tmp_path / dtype, device="cpu", windows=WindowSettings(length=8)
-            )
-            assert engine.load(str(tmp_path / dtype)).model.dtype == getattr(torch, dtype)
-            assert f",{dtype}|" in engine.judged_set("test").signature("loss") + "|"
-
 
 def run_lines(card, directory):
     """Return the model that the lines of a card load."""
@@ -69,16 +57,6 @@ class TestCard:
         assert isinstance(loaded, transformers.LlamaForCausalLM)
         pieces = torch.tensor([[5, 9, 7, 2]])
         assert torch.equal(loaded(pieces).logits, model.model(pieces).logits)
-
-    def test_of_a_whole_model_says_that_the_library_loads_it(self, decoder, tmp_path):
-        model = CausalModel.load(decoder, "cpu")
-        model.save(tmp_path / "whole")
-        card = (tmp_path / "whole/README.md").read_text()
-        assert "loads it without headroom" in card
-        assert "import headroom" not in card
-        plain = run_lines(card, tmp_path / "whole")
-        for name, weight in model.model.named_parameters():
-            assert torch.equal(plain.get_parameter(name), weight)
 
 
 @pytest.mark.parametrize("files", [OF_HUB, CLASSIFIER])

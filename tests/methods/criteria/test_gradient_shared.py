@@ -4,7 +4,6 @@ import numpy
 import pytest
 import slow_criteria
 import torch
-from headroom.core.heads import parse_profile
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.criteria.gradient_shared import BATCH, SOURCES, score_by_exchanges, score_shared
 
@@ -49,21 +48,6 @@ class TestAgainstLoops:
         plain = gradient_scores(case.model, case.batches(5))
         assert {name: found[name] for name in plain} == plain
         assert set(found) == set(plain) | set(SOURCES)
-
-    def test_halves_are_the_examples_at_even_and_odd_positions(self, case, examples):
-        for half in (0, 1):
-            found = score_shared(case.model, case.batches(5), half=half)
-            single = slow_criteria.gate_gradients(examples[half::2])
-            close(found["gradient-signed"], {head: -numpy.mean(own) for head, own in single.items()})
-            close(found["gradient-mean"], slow_criteria.mean_baseline(examples[half::2]))
-            assert (
-                found["gradient-example"] == gradient_scores(case.model, case.batches(5), half=half)["gradient-example"]
-            )
-
-    def test_batch_size_does_not_matter(self, case):
-        one, all_ = (score_shared(case.model, case.batches(size)) for size in (1, 70))
-        for name in one.keys() - {"gradient-batch"}:
-            close(all_[name], one[name], rel=1e-3 if name in SOURCES else 1e-5)
 
 
 class TestFirstOrder:
@@ -112,20 +96,6 @@ class TestFirstOrder:
                 hook.remove()
         found = score_shared(case.model, case.batches(5))["gradient-mean"]
         assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
-
-
-class TestRemovedHeads:
-    @pytest.mark.parametrize("name", ["bert", "fairseq"])
-    @pytest.mark.parametrize("profile", ["E1:2", "E1:1 E1:2 E1:3 E1:4", "E2:1 E2:3 E1:4"])
-    def test_they_score_nothing_masked_or_sliced_alike(self, of, name, profile):
-        case = of(name)
-        removed = parse_profile(profile, case.model.sites)
-        masked = score_shared(case.model, case.batches(5), removed)
-        case.model.remove(removed)
-        sliced = score_shared(case.model, case.batches(5))
-        for criterion in SOURCES:
-            assert all(masked[criterion][head] == sliced[criterion][head] == 0 for head in removed)
-            close(sliced[criterion], masked[criterion], rel=1e-3)
 
 
 class TestExchanges:
