@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 
 import yaml
-from same_numbers import differing, tables_of
 from stand_in_conda import set_up
-from whole_project import ROOT, environment, new_project
+from study import ROOT, differing, environment, new_project, tables_of
 
 PLACE = ROOT / "work" / "conda"
 

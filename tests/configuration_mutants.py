@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from headroom.settings.load import load_study
 from hypothesis import strategies as st
-from whole_project import ROOT, TINY
+from study import ROOT, TINY
 
 Place = tuple[Any, ...]
 """Where something stands: the keys of the sections it is in, and its own; or its index in a list."""

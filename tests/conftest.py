@@ -6,11 +6,10 @@ from pathlib import Path
 import missing_software
 import pytest
 import torch
+from fairseq_models import ToyRun, spread, write_data, write_run
 from headroom.core.files import read_lines
 from headroom.engines.fairseq.model import TranslationModel
 from made_once import made_once, report_once
-from toy_fairseq import write_data
-from toy_run import ToyRun, spread, write_run
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 

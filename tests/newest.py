@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import yaml
-from whole_project import ROOT, TINY, environment, new_project
+from study import ROOT, TINY, environment, new_project
 
 PLACE = ROOT / "work" / "newest"
 PYTHON = PLACE / "venv" / "bin" / "python"

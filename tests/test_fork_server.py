@@ -13,9 +13,9 @@ from typing import Any
 
 import psutil
 import pytest
-from commands import wait_until
 from headroom import fork_server
 from headroom.fork_server import ADDRESS, start_server
+from study import wait_until
 
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 PACKAGE = Path(fork_server.__file__).parents[1]

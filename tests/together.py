@@ -136,7 +136,7 @@ Kind = Translation | Classification
 
 def translation(place: Path) -> Translation:
     """Write data, and return what trains on it."""
-    from toy_fairseq import write_data
+    from fairseq_models import write_data
 
     return Translation(write_data(place / "data"))
 

@@ -4,6 +4,7 @@ from copy import deepcopy
 from functools import cache
 
 import torch
+from fairseq_models import batch, make_trainer
 from headroom.core.heads import Site
 from headroom.engines.fairseq import sites as fairseq_maps
 from headroom.engines.fairseq.sites import find_sites as find_fairseq_sites
@@ -11,9 +12,8 @@ from headroom.engines.hub import sites as encoder_maps
 from headroom.engines.hub.sites import find_sites as find_encoder_sites
 from headroom.engines.repulsion.regularisers import regulariser
 from headroom.engines.sites import AttentionSite
+from models import toy_configuration, toy_model
 from torch import nn
-from toy_encoder import toy_configuration, toy_model
-from toy_fairseq import batch, make_trainer
 
 HEADS = 4
 

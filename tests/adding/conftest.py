@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from whole_project import ROOT, Project, new_project, planned
+from study import ROOT, Project, new_project, planned
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Copy(Project):
     def headroom(self, *arguments: str | Path) -> str:
         """Run a stage of the copy and return what it prints."""
         name, *given = map(str, arguments)
-        ended = self.stage(name, *given, warm=True)
+        ended = self.stage(name, *given)
         assert ended.status == 0, ended.output
         return ended.output
 

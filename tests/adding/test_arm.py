@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from toy_run import SHAPE
+from fairseq_models import RUN_SHAPE
 
 pytestmark = pytest.mark.long
 
@@ -42,7 +42,7 @@ def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
 
     outputs = ["--work", tmp_path / "work", "--checkpoints", tmp_path / "run", "--output", tmp_path / "training.csv"]
     frozen = ["--method", "frozen", "--sites", "E", "--epochs", "2"]
-    project.headroom("training", "--data", toy.data, *outputs, "--device", "cpu", *SHAPE, *frozen)
+    project.headroom("training", "--data", toy.data, *outputs, "--device", "cpu", *RUN_SHAPE, *frozen)
 
     before, after = (torch.load(tmp_path / "run" / f"epoch{epoch}.pt", weights_only=True)["model"] for epoch in (1, 2))
     same = {name for name in before if torch.equal(before[name], after[name])}

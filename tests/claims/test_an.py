@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, curve, numbers_in, scored, study
-from claims.claim_tables import expect as expect_of
 from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
@@ -20,6 +18,8 @@ from headroom.study.arms import ArmDescription
 from headroom.study.configuration import tasks_in
 from headroom.study.tables import StudyTables
 from scipy.stats import ttest_rel
+from tables import Row, curve, numbers_in, scored, study
+from tables import expect as expect_of
 
 BASE = [30.0, 31.0, 29.0]
 ARMS = [

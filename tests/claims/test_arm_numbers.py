@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import OTHER_RUN, RUN, Row, curve, scored, study
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms.numbers import SAME_SEED, TWO_SEEDS
 from headroom.experiments.arms.paired import scores_by_seed
@@ -14,6 +13,7 @@ from headroom.study.arms import ArmDescription
 from headroom.study.selection import last_arm_curves
 from headroom.study.tables import StudyTables
 from pandas import Series
+from tables import OTHER_RUN, RUN, Row, curve, scored, study
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
 SVGD = "translation.svgd.seed1"

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, expect, study, verdict_of
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
 from headroom.experiments.bakeoff.claims import MEDIAN, areas, find_best, is_criterion
+from tables import Row, expect, study, verdict_of
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""

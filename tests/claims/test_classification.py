@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import classified, curve, effects, expect, shown, study
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
 from headroom.core.heads import KINDS
+from tables import classified, curve, effects, expect, shown, study
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""

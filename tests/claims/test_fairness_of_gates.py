@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy
 import pytest
-from claims.claim_tables import at, gated, offset, rare
-from claims.refuted import RANDOM, Row, refuted
 from headroom.claims.entries import read_papers
 from headroom.core.statistics import draw_resamples, interval, resampling_weights
+from tables import RANDOM, Row, at, gated, offset, rare, refuted
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy
 import pytest
-from claims.refuted import RANDOM, Row, refuted
 from headroom.claims.entries import read_papers
 from headroom.claims.verdict import HOLDS
 from headroom.core import ranks
@@ -25,7 +24,7 @@ from headroom.core.statistics import (
 from headroom.engines.translation_scores import METRICS
 from headroom.methods.timing import ratio_summary
 from numpy import ndarray
-from translated_curves import quality_of, translated_curve
+from tables import RANDOM, Row, quality_of, refuted, translated_curve
 
 pytestmark = pytest.mark.long
 

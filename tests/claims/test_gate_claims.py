@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy
 import pytest
-from claims.claim_tables import (
+from headroom.claims.entries import all_claims, decide
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.core.heads import Head
+from headroom.experiments.gates.survival import Survivors, is_of, log_odds
+from scipy.stats import ttest_rel
+from tables import (
     DECODER,
     ENCODER,
     OTHER_RUN,
@@ -21,11 +26,6 @@ from claims.claim_tables import (
     study,
     verdict_of,
 )
-from headroom.claims.entries import all_claims, decide
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from headroom.core.heads import Head
-from headroom.experiments.gates.survival import Survivors, is_of, log_odds
-from scipy.stats import ttest_rel
 
 
 def control(gain: float = 0.0, *, heads: int = 48, **more: Any) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, curve, effects, shown, study
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import HOLDS, NOT_COMPARABLE, NOT_RUN
 from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.report.first_screen import ClaimVerdict
 from headroom.study.tables import RELEASED, StudyTables, TaskDescription, open_tables
+from tables import Row, curve, effects, shown, study
 
 RUN = "wikitext.baseline.seed1"
 OF_DECODERS = {

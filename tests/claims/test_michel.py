@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import (
+from headroom.claims.entries import all_claims
+from headroom.claims.evaluation import evaluate
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from headroom.study.arms import ArmDescription
+from headroom.study.tables import StudyTables
+from tables import (
     Row,
     curve,
     effects,
@@ -15,11 +20,6 @@ from claims.claim_tables import (
     sites,
     study,
 )
-from headroom.claims.entries import all_claims
-from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
-from headroom.study.arms import ArmDescription
-from headroom.study.tables import StudyTables
 
 
 def test_claims_without_tables_were_not_run() -> None:

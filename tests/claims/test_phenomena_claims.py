@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, expect
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from tables import Row, expect
 
 Interval = tuple[float, float, float]
 

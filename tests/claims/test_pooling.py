@@ -22,7 +22,7 @@ from headroom.claims.verdict import (
 )
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
 from headroom.report.reference import list_shipped
-from whole_project import ROOT
+from study import ROOT
 
 GENERATED, REAL = "generated text", "real text"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy
 import pytest
-from claims.claim_tables import scored, study
 from claims.test_an import losses
 from headroom.claims.entries import all_claims, read_papers
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, above
 from headroom.core.statistics import estimate_mean
+from tables import scored, study
 
 BLEU = next(paper for paper in read_papers() if paper.claims[0].id == "R1").values["bleu"]
 

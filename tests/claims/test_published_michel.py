@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import Row, effects, shown, study
 from headroom.claims.entries import all_claims, read_papers, rule_of
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, exactly
+from tables import Row, effects, shown, study
 
 MICHEL = next(paper.values for paper in read_papers() if paper.authors.startswith("Michel"))
 SHARES = [share / 100 for share in MICHEL["shares"]]

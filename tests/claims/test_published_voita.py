@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import Row, gated, offset, pruned, rare, relevance, role, study, tracked
 from headroom.claims.entries import all_claims, read_papers, rule_of
 from headroom.claims.verdict import HOLDS, Number, Reading
+from tables import Row, gated, offset, pruned, rare, relevance, role, study, tracked
 
 VALUES: dict[str, Any] = next(paper.values for paper in read_papers() if paper.authors.startswith("Voita"))
 

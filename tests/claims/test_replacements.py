@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy
 import pytest
-from claims.claim_tables import RUN, Row, curve, effects, study
 from headroom.claims.answer import answer
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.ablation.replacements import Pair, pairs
 from headroom.study.tables import StudyTables
 from scipy.stats import spearmanr
+from tables import RUN, Row, curve, effects, study
 
 KINDS = ("mean", "resample")
 

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import (
+from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from tables import (
     OTHER_RUN,
     RUN,
     expect,
@@ -15,7 +16,6 @@ from claims.claim_tables import (
     role,
     tracked,
 )
-from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 
 SVGD = "translation.svgd.seed1"
 

@@ -11,7 +11,7 @@ from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import FAILS_HERE, HOLDS_HERE, JUDGED
 from headroom.report.reference import list_shipped
 from scipy.stats import t
-from whole_project import ROOT
+from study import ROOT
 
 KEYS = ["study", "claim", "task", "part", "run"]
 

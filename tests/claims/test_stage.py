@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas
 import pytest
-from claims.claim_tables import study
 from headroom.claims.answer import answer
 from headroom.claims.evaluation import evaluate
 from headroom.claims.stage import main
@@ -13,6 +12,7 @@ from headroom.claims.table import ANSWER, CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import NOT_RUN, Estimate
 from headroom.experiments.phenomena.claims import most_lost
 from headroom.study.tables import StudyTables
+from tables import study
 
 
 @pytest.fixture(scope="module")

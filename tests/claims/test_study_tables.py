@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import RUN, classified, curve, effects, scored, study
 from headroom.experiments.ablation.claims import find_changed, right_or_wrong
 from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
@@ -13,6 +12,7 @@ from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
 from report.example_tables import NOT_SHOWN, write_example_study
 from report.example_tasks import TRANSLATION_RUNS
+from tables import RUN, classified, curve, effects, scored, study
 
 
 def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:

@@ -24,7 +24,7 @@ from headroom.core.statistics import (
 from headroom.engines.translation_scores import METRICS
 from numpy import ndarray
 from scipy.special import betaln
-from translated_curves import translated_curve
+from tables import translated_curve
 
 pytestmark = pytest.mark.long
 

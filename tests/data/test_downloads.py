@@ -15,7 +15,7 @@ import pytest
 from faulty_server import LONG, Answer
 from headroom.core.errors import HeadroomError
 from headroom.data.downloads import CHUNK, Patience, download
-from whole_project import ROOT
+from study import ROOT
 
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from hand_made_sentences import adverb, phrase, place
 from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS, OF_VERBS
 from headroom.data.grammar.logic import adjective, verb
 from headroom.data.grammar.source import conllu_lines, realise, text
@@ -18,6 +17,7 @@ from headroom.data.grammar.tree import (
     Sentence,
     Subordinate,
 )
+from planted import adverb, phrase, place
 
 WILL, _, CAN = MODALS
 BECAUSE = CONJUNCTIONS[1]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hand_made_sentences import adverb, phrase
 from headroom.data.grammar import target
 from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS
 from headroom.data.grammar.logic import adjective, verb
@@ -21,6 +20,7 @@ from headroom.data.grammar.tree import (
     Sentence,
     Subordinate,
 )
+from planted import adverb, phrase
 
 DOG, SINGERS, LAMP = phrase("the dog"), phrase("the singers"), phrase("the lamp")  # bas, neuter; pok, fivon, feminine
 OLD, OFTEN = adjective("old"), adverb("often")  # brotun, spugilm

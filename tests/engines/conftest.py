@@ -8,7 +8,7 @@ import pytest
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.training import EpochRecord, Progress
-from toy_encoder import toy_text, write_encoder
+from models import toy_text, write_encoder
 from toy_fine_tuning import write_toy_encoder
 from training_runs import Classification, Kind, Translation
 

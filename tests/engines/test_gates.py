@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
 from headroom.settings.answers import DecodingSettings
-from toy_encoder import ATTENTIONS
+from models import ATTENTIONS
 
 SITES = ["E1", "E2", "A1", "A2", "D1", "D2"]
 LIMITS = DecodingSettings(length_factor=0, length_offset=6)

@@ -6,7 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq.sites import attention_maps as maps_of_fairseq
 from headroom.engines.hub.sites import attention_maps as maps_of_encoders
 from headroom.engines.maps import pad_spans, shown_values
-from toy_encoder import toy_text
+from models import toy_text
 
 FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v2")
 ORDINARY = torch.tensor([[False, True, True, False], [True, False, False, False]])

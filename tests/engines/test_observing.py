@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fairseq_models import write_release
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
@@ -10,8 +11,7 @@ from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.preparation import released
-from toy_encoder import toy_text, write_encoder
-from toy_released import write_release
+from models import toy_text, write_encoder
 
 
 def translating(toy):

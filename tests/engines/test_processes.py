@@ -12,7 +12,6 @@ import headroom
 import process_work
 import pytest
 import torch
-from commands import PATIENCE, wait_until
 from headroom.core.errors import HeadroomError
 from headroom.engines.processes import (
     check_processes,
@@ -23,6 +22,7 @@ from headroom.engines.processes import (
     this_process,
     wait_for_all,
 )
+from study import PATIENCE, wait_until
 from torch.multiprocessing.spawn import ProcessRaisedException
 
 

@@ -20,8 +20,8 @@ from headroom.engines.sites import site_names
 from headroom.settings.answers import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_replacements import FORMS, drawn_replacements, of_every_form
-from toy_encoder import ATTENTIONS, toy_configuration, toy_model
+from models import ATTENTIONS, toy_configuration, toy_model
+from oracles import FORMS, drawn_replacements, of_every_form
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
 ENCODERS = {

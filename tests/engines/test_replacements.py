@@ -9,9 +9,8 @@ from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Replacements
 from headroom.engines.hub.causal.model import CausalModel
-from known_replacements import drawn_replacements
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_language_model
+from models import build_small, letter_tokenizer, write_language_model
+from oracles import drawn_replacements
 
 
 @torch.no_grad()

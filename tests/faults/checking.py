@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from commands import Ended
 from faults.moments import Moment
-from whole_project import Finished, Project
+from study import Ended, Finished, Project
 
 TIMES = ("seconds", "words_per_second", "examples_per_second")
 """Measures of a training that differ from one run to the next."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from faults.moments import FAULTS, MOMENTS
-from whole_project import Finished, Project
+from study import Finished, Project
 from workflow.conftest import finished as finished  # the undisturbed run
 
 HERE = Path(__file__).parent

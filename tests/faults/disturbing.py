@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands import PATIENCE, wait_until
 from faults.moments import Moment
-from whole_project import TINY, Project, environment, hear_interrupts
+from study import PATIENCE, TINY, Project, environment, hear_interrupts, wait_until
 
 INJECTED = Path(__file__).parent / "injected"
 

@@ -26,7 +26,7 @@ from faults.moments import (
     Moment,
 )
 from faults.small_disk import small_disk
-from whole_project import Finished, Project
+from study import Finished, Project
 
 MESSAGE = r"error: .*no space left on the disk.*; free space .*and re-run the same command"
 
@@ -65,7 +65,7 @@ def test_the_disk_of_a_stage_is_full(
         assert_told(project, moment, run.output, MESSAGE)
         disk.free()
         assert_whole(project, finished)
-        assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
+        assert_finished(project, finished, moment, project.snakemake(moment.target))
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, "disk full") for moment in WHOLE], ids=str)
@@ -84,4 +84,4 @@ def test_the_disk_of_everything_is_full(
         )
         disk.free()
         assert_whole(project, finished)
-        assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
+        assert_finished(project, finished, moment, project.snakemake(moment.target))

@@ -8,7 +8,7 @@ from faults.checking import assert_finished, assert_told, assert_whole
 from faults.disturbing import disturbed, forget
 from faults.memory import SMALL_BLOCKS, control_group, forbid_more
 from faults.moments import GATES, PRUNING, REPORT, TEXT, TRAIN_EPOCH, TUNE_EPOCH, Moment
-from whole_project import Finished, Project
+from study import Finished, Project
 
 COMPUTING = (TRAIN_EPOCH, TUNE_EPOCH, PRUNING, GATES)
 ALSO = (
@@ -31,7 +31,7 @@ def test_memory_is_refused(project: Project, finished: Finished, place: Path, mo
         "error: out of memory: the allocation failed; give the job more memory or a smaller batch",
     )
     assert_whole(project, finished)
-    assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
+    assert_finished(project, finished, moment, project.snakemake(moment.target))
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, "killed for memory") for moment in COMPUTING], ids=str)
@@ -45,4 +45,4 @@ def test_the_system_kills(project: Project, finished: Finished, place: Path, mom
     assert "error: job: killed, most likely because it ran out of memory" in run.output, run.output
     assert "Traceback" not in run.output
     assert_whole(project, finished)
-    assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
+    assert_finished(project, finished, moment, project.snakemake(moment.target))

@@ -8,7 +8,7 @@ import pytest
 from faults.checking import assert_finished, assert_whole
 from faults.disturbing import disturbed, forget, state_of
 from faults.moments import TABLE, TRAIN_EPOCH, TUNE_STATE, Moment
-from whole_project import Finished, Project
+from study import Finished, Project
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def test_a_job_that_is_left_alone(
     with disturbed(project, moment, place) as run:
         os.kill(run.snakemake.pid, signal.SIGKILL)
         run.snakemake.wait()
-        assert project.snakemake("--unlock", warm=False).status == 0
-        assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
+        assert project.snakemake("--unlock").status == 0
+        assert_finished(project, finished, moment, project.snakemake(moment.target))
         assert state_of(run.job) == "T"
         run.go_on()
         run.end()

@@ -10,7 +10,7 @@ import pytest
 from faults.checking import assert_finished, assert_whole
 from faults.disturbing import Disturbed, disturbed, forget
 from faults.moments import MOMENTS, REPORT, TRAIN_EPOCH, TUNE_STATE, VOCABULARY, Moment
-from whole_project import Finished, Project
+from study import Finished, Project
 
 
 def end_snakemake(run: Disturbed) -> None:
@@ -68,8 +68,8 @@ def test_the_same_command_again_finishes(
     assert "Traceback" not in run.output, run.output
     assert_whole(project, finished)
     if fault == "SIGKILL to all":
-        assert project.snakemake("--unlock", warm=False).status == 0
-    ended = project.snakemake(moment.target, warm=False)
+        assert project.snakemake("--unlock").status == 0
+    ended = project.snakemake(moment.target)
     if fault == "SIGTERM to Snakemake":  # the job was not disturbed, and its work must not be lost
         assert "Nothing to be done" in ended.output
         moment = replace(moment, epoch=0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from headroom.engines.hub.classifier.model import ClassificationModel
-from toy_encoder import write_encoder
+from models import write_encoder
 from toy_sites import Engine, of_fairseq, of_transformers
 
 

@@ -4,9 +4,9 @@ import fairseq
 import pytest
 import torch
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
-from planted_classifier import HELPFUL, marked_text, planted_classifier
+from models import toy_text
+from planted import HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text
 
 FLOW = ("E1", "E2", "D1", "A1", "D2", "A2")
 """The sites of the translation model in the order in which they attend."""

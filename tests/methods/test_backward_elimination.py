@@ -5,9 +5,9 @@ import torch
 from headroom.core.heads import Head, single_units
 from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminate
 from headroom.methods.orders import least_important_first
-from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from oracles import GameModel, heads_of, numbers
+from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_game import GameModel, heads_of, numbers
 
 ONE, TWO, THREE, FOUR = (Head("E", layer, head) for layer in (1, 2) for head in (1, 2))
 
@@ -43,9 +43,13 @@ class TestBruteForce:
         assert [loss for _, loss in found[:4]] == pytest.approx([loss for _, loss in expected], rel=1e-5)
 
     def test_of_a_classifier_to_the_end(self, tmp_path):
-        model = planted_classifier(tmp_path / "model", {head: weight + 0.01 for head, weight in WEIGHTS.items()})
-        ignored = [head for head in heads_of(model) if head not in WEIGHTS]
-        expected = brute_force(model, model.batches(marked_text(), examples=1), sorted(WEIGHTS), len(WEIGHTS))
+        model = planted_classifier(
+            tmp_path / "model", {head: weight + 0.01 for head, weight in PLANTED_WEIGHTS.items()}
+        )
+        ignored = [head for head in heads_of(model) if head not in PLANTED_WEIGHTS]
+        expected = brute_force(
+            model, model.batches(marked_text(), examples=1), sorted(PLANTED_WEIGHTS), len(PLANTED_WEIGHTS)
+        )
         found = eliminate(model, model.batches(marked_text(), examples=12), ignored)
         assert [head for head, _ in found] == [head for head, _ in expected]
         assert [loss for _, loss in found] == pytest.approx([loss for _, loss in expected], rel=1e-4)

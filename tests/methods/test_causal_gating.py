@@ -6,9 +6,9 @@ import pytest
 import torch
 from headroom.core.heads import Head
 from headroom.methods.criteria.causal_gating import causal_gates, causal_gating_scores
-from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
+from oracles import GameModel, heads_of, numbers
+from planted import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_game import GameModel, heads_of, numbers
 
 ONE, TWO, THREE, FOUR = (Head("E", layer, head) for layer in (1, 2) for head in (1, 2))
 

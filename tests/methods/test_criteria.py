@@ -13,7 +13,7 @@ from headroom.methods.criteria import (
     criterion,
     criterion_scores,
 )
-from written_tables import write_rows
+from tables import write_rows
 
 LEAD = {"study": "s", "run": "r", "epoch": 3, "kind": "E", "layer": 1, "signature": "n:9"}
 FITTED = {"scope": "all", "setting": 1}

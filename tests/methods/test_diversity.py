@@ -23,8 +23,8 @@ from headroom.experiments.diversity.measures import (
     particle_similarity,
     text_similarity,
 )
+from models import toy_text, write_encoder
 from torch import nn
-from toy_encoder import toy_text, write_encoder
 
 THIRD = Site("E", 3, 2)
 

@@ -3,9 +3,9 @@
 import pytest
 from headroom.core.heads import Head
 from headroom.methods.criteria.gnorm import gnorm_scores
-from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from models import toy_text
+from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text
 
 
 def scores(model, batches, removed=(), **options):
@@ -49,5 +49,5 @@ def test_planted_heads_are_found_without_their_signs(tmp_path):
     model = planted_classifier(tmp_path / "model")
     found = scores(model, model.batches(marked_text(), examples=12))
     assert {head for head, value in found.items() if value > 1e-9} == HELPFUL | HARMFUL
-    assert roc_auc_score([head in WEIGHTS for head in found], list(found.values())) == 1
+    assert roc_auc_score([head in PLANTED_WEIGHTS for head in found], list(found.values())) == 1
     assert max(found, key=found.get) == Head("E", 1, 1)

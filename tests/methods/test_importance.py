@@ -7,7 +7,7 @@ import torch
 from headroom.core.heads import Head, all_heads
 from headroom.methods.criteria import normalise_by_layer
 from headroom.methods.criteria.gradient import gate_gradients, gradient_scores
-from slow_criteria import gate_differences
+from oracles import gate_differences
 
 
 def close(found, expected, rel=1e-5):

@@ -6,10 +6,10 @@ from headroom.core.heads import Head
 from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
 from headroom.methods.masked_losses import MaskedLosses, open_heads
 from headroom.methods.passes import count_passes
-from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from models import toy_text
+from oracles import GameModel, heads_of, numbers
+from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text
-from toy_game import GameModel, heads_of, numbers
 
 
 def scores(model, batches, removed=(), **options):
@@ -124,5 +124,5 @@ def test_planted_heads_are_found_with_their_signs(tmp_path):
     found = scores(model, model.batches(marked_text(), examples=12))
     assert {head for head, value in found.items() if value > 0.1} == HELPFUL
     assert {head for head, value in found.items() if value < -0.1} == HARMFUL
-    assert all(abs(value) < 1e-6 for head, value in found.items() if head not in WEIGHTS)
+    assert all(abs(value) < 1e-6 for head, value in found.items() if head not in PLANTED_WEIGHTS)
     assert roc_auc_score([head in HELPFUL for head in found], list(found.values())) == 1

@@ -7,9 +7,8 @@ from headroom.core.heads import Head, parse_profile
 from headroom.engines.head_model import take_rows
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.masked_losses import MaskedLosses, all_scores, build_gates, list_examples, open_heads
-from toy_encoder import ATTENTIONS, toy_text, write_encoder
-from toy_game import GameModel, numbers
-from toy_self_attentive import write_self_attentive
+from models import ATTENTIONS, toy_text, write_encoder, write_self_attentive
+from oracles import GameModel, numbers
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ from headroom.methods.orders import (
     step_sizes,
     top_first,
 )
-from written_tables import write_rows
+from tables import write_rows
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
 HEADS = all_heads(SITES)

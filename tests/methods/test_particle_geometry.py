@@ -6,7 +6,7 @@ import pytest
 import torch
 from headroom.engines.repulsion.particles import bandwidth, kernel, measure_distances, repulsion
 from headroom.experiments.diversity.geometry import geometry
-from slow_repulsion import slow_update, slow_width
+from oracles import slow_update, slow_width
 
 
 def test_two_particles():

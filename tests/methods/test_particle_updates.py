@@ -17,8 +17,7 @@ from headroom.engines.repulsion.particles import (
 )
 from headroom.engines.repulsion.similarity import mean_kernel
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
-from particle_systems import EVERY, PUSH, every_method, random_system, updated
-from slow_repulsion import slow_update
+from oracles import EVERY, PUSH, every_method, random_system, slow_update, updated
 from torch import Tensor, nn
 
 

@@ -6,7 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.repulsion.particles import GradientRewriter
 from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
-from slow_repulsion import slow_update
+from oracles import slow_update
 from torch import nn
 
 PUSH = {"alpha": 0.5, "stepsize": 0.3}

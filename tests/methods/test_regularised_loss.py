@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from fairseq_models import batch, gradients, make_trainer, weights
 from headroom.engines.fairseq.arms import arm_arguments
 from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.repulsion.regularisers import regulariser
 from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm
-from toy_fairseq import batch, gradients, make_trainer, weights
 
 PENALTIES = ["disagreement-subspace", "disagreement-position", "disagreement-output", "repulsion-loss"]
 NO_DROPOUT = ("--dropout", "0")

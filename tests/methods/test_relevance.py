@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+from fairseq_models import batch, make_trainer, spread, write_data
 from headroom.core.heads import Head, Site
 from headroom.engines.fairseq.batches import Language, ParallelBatch
 from headroom.engines.fairseq.model import TranslationModel
@@ -9,9 +10,7 @@ from headroom.engines.fairseq.sites import find_sites
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
-from toy_encoder import toy_text, write_encoder
-from toy_fairseq import batch, make_trainer, write_data
-from toy_run import spread
+from models import toy_text, write_encoder
 from transformers.activations import ACT2FN
 
 

@@ -14,9 +14,8 @@ from headroom.engines.sites import AttentionSite
 from headroom.methods.repair import calibrate, compute_repair, find_moments
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import toy_text, write_encoder, write_self_attentive
 from torch import nn
-from toy_encoder import toy_text, write_encoder
-from toy_self_attentive import write_self_attentive
 
 KINDS = ("mean-bias", "scale", "obs", "refit")
 HEADS, WIDTH, OUT = 4, 3, 5

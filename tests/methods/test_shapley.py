@@ -8,10 +8,10 @@ import torch
 from headroom.core.heads import parse_profile
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.criteria.shapley import draw_permutations, shapley_values
-from planted_classifier import HARMFUL, HELPFUL, marked_text, planted_classifier
+from models import toy_text, write_encoder
+from oracles import GameModel, heads_of, numbers
+from planted import HARMFUL, HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text, write_encoder
-from toy_game import GameModel, heads_of, numbers
 
 
 def values(found):

@@ -17,7 +17,7 @@ from report.example_curves import Curves
 from report.example_functions import Functions
 from report.example_importance import Importance
 from report.example_tasks import TASKS, Row
-from written_tables import write_rows
+from tables import write_rows
 
 ALL_TASKS = ("translation", "sst2", "cola")
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.experiments.ablation import section as ablation
 from headroom.experiments.keep_one import section as keep_one
 from headroom.figures.spec import Section, Table, cells
 from headroom.figures.views import views_with
+from tables import Row, classified, effects, sites, study
 
 
 def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import jinja2
 import pytest
-from claims.claim_tables import CLASSIFIER, RUN, study
 from headroom.core.heads import Head
 from headroom.figures import drawing, palette
 from headroom.figures.atlas import Mark, draw_atlases
@@ -19,6 +18,7 @@ from headroom.report.page import TEMPLATES
 from headroom.study.tables import StudyTables
 from markupsafe import Markup
 from report.chromium import Page
+from tables import CLASSIFIER, RUN, study
 
 Row = dict[str, Any]
 

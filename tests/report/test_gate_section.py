@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import (
+from headroom.experiments.gates import section as gates
+from headroom.figures.names import METHOD_NAMES
+from headroom.figures.spec import Figure, Section, cells, list_figures
+from tables import (
     ENCODER,
     OTHER_RUN,
     RUN,
@@ -14,9 +17,6 @@ from claims.claim_tables import (
     role,
     study,
 )
-from headroom.experiments.gates import section as gates
-from headroom.figures.names import METHOD_NAMES
-from headroom.figures.spec import Figure, Section, cells, list_figures
 
 
 def figure(section: Section, name: str) -> Figure:

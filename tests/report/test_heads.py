@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claims.claim_tables import CLASSIFIER, RUN, study
 from headroom.core.heads import Head
 from headroom.figures.atlas import Mark, draw_atlases
 from headroom.report.heads import heads_data
@@ -13,6 +12,7 @@ from headroom.study.maps import AttentionMap
 from headroom.study.tables import StudyTables
 from report.chromium import Page
 from report.test_explorer import page_with, small_pruning, small_scores
+from tables import CLASSIFIER, RUN, study
 
 Row = dict[str, Any]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas
 import pytest
-from claims.claim_tables import numbers_in
 from headroom.figures.spec import cells
 from headroom.report.provenance import _count_again, _summarise_signatures, find_version, provenance
 from headroom.study.tables import TABLES, StudyTables
+from tables import numbers_in
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 

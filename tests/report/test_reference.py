@@ -10,8 +10,6 @@ from pathlib import Path
 import pandas
 import pytest
 import yaml
-from claims.claim_tables import curve
-from claims.claim_tables import study as write_tables
 from headroom.core.errors import HeadroomError
 from headroom.report.archives import ARCHIVE, COPIED, TABLES, pack, unpack
 from headroom.report.reference import (
@@ -27,7 +25,9 @@ from headroom.report.reference import (
     write_versions,
 )
 from headroom.settings.load import load_study
-from whole_project import ROOT
+from study import ROOT
+from tables import curve
+from tables import study as write_tables
 
 SHIPPED = ROOT / "reports" / "reference"
 

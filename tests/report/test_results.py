@@ -16,7 +16,7 @@ from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell, read_finished
 from headroom.report.reference import list_shipped
 from headroom.study.selection import rows_where
-from whole_project import ROOT
+from study import ROOT
 
 SHIPPED = ROOT / "reports" / "reference"
 TEXT = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/results.md"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from toy_run import ToyRun
+from fairseq_models import ToyRun
 
 STUDY = ["--study", "toy", "--run", "translation.baseline.seed1"]
 UPDATES = ["--gate-updates", "6", "--updates", "2", "--batch-examples", "12"]

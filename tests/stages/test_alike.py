@@ -12,9 +12,9 @@ from headroom.experiments.ablation.claims import own_effects
 from headroom.experiments.ablation.table import ABLATION
 from headroom.report.cautions import cautions
 from headroom.study.tables import TaskDescription, open_tables
+from models import toy_text, write_encoder
 from safetensors.torch import load_file, save_file
 from stages.test_classifiers import write_tsv
-from toy_encoder import toy_text, write_encoder
 
 LABELS = ("contradiction", "entailment", "neutral")
 COPIES = "E1:1, E1:2, E1:3 and E1:4 give identical results; their order is that of the table."

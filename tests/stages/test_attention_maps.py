@@ -11,7 +11,7 @@ from headroom.experiments.attention_maps import stage as attention_maps_stage
 from headroom.experiments.attention_stats.table import ATTENTION_STATS
 from headroom.experiments.roles.table import ROLES
 from stages.stage_arguments import looking_at
-from written_tables import write_rows
+from tables import write_rows
 
 HELD = [
     ("trained", "", "E", 1, 1, "positional", "-1", 0.95, 0),

@@ -10,8 +10,8 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.attention_stats import stage as attention_stats
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
 from headroom.study.selection import rows_where
+from models import toy_text, write_encoder
 from stages.stage_arguments import looking_at
-from toy_encoder import toy_text, write_encoder
 
 QUICK = ["--resamples", "20", "--frequent-tokens", "50"]
 

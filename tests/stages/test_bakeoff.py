@@ -13,7 +13,7 @@ from headroom.methods.criteria import REFERENCE
 from headroom.methods.orders import by_head, least_important_first, top_first
 from scipy.stats import spearmanr, ttest_1samp
 from stages.stage_arguments import QUICK, looking_at
-from written_tables import write_rows
+from tables import write_rows
 
 SIZES = ["--examples", "6"]
 CURVES = [

@@ -17,7 +17,7 @@ from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
 from headroom.experiments.scores.table import SCORES_COMPARED
 from stages.stage_arguments import QUICK, looking_at
 from stages.test_classifiers import arguments, own_encoder
-from written_tables import write_rows
+from tables import write_rows
 
 SETTINGS = RetrainingSettings(updates=5, share=0.25, random_draws=2, batch_examples=12, learning_rate=0.01)
 FLAGS = ["--updates", "5", "--share", "0.25", "--random-draws", "2", "--batch-examples", "12"]

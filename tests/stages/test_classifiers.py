@@ -28,8 +28,8 @@ from headroom.experiments.scores.table import SCORES
 from headroom.experiments.settling import stage as settling
 from headroom.experiments.training import stage as training
 from headroom.preparation import encoder
+from models import toy_text, write_encoder
 from stages.stage_arguments import BRIEF_GATES
-from toy_encoder import toy_text, write_encoder
 from toy_fine_tuning import write_corpus
 
 LABELS = ("contradiction", "entailment", "neutral")

@@ -8,9 +8,9 @@ from headroom.experiments.diversity import stage as diversity
 from headroom.experiments.diversity.measures import MEASURES
 from headroom.experiments.diversity.table import DIVERSITY
 from headroom.study.selection import rows_where
+from models import toy_text, toy_tokenizer, write_encoder
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import looking_at
-from toy_encoder import toy_text, toy_tokenizer, write_encoder
 
 
 class TestTranslation:

@@ -6,7 +6,7 @@ import sys
 import pytest
 import transformers
 from headroom.preparation import encoder
-from toy_encoder import write_encoder as write_pretrained
+from models import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, write_corpus
 
 TINY = ["--layers", "1", "--heads", "2", "--width", "8", "--feed-forward", "8", "--vocabulary", "120"]

@@ -12,7 +12,7 @@ from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.scores import stage as scores
 from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria.shapley import PERMUTATIONS, TOLERANCE, draw_permutations, shapley_values
-from sorting_model import (
+from models import (
     STRINGS,
     letter_tokenizer,
     pieces_of_strings,

@@ -4,6 +4,7 @@ import numpy
 import pandas
 import pytest
 import torch
+from fairseq_models import spread
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
 from headroom.data.subwords import MOSES
@@ -19,7 +20,6 @@ from headroom.preparation import export
 from headroom.preparation.export import export_model
 from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import QUICK, STUDY, looking_at
-from toy_run import spread
 from transformers import AutoModelForSeq2SeqLM
 
 LEFT = "E1:1 E2:1 E2:2 E2:3 E2:4 A2:2 D1:1 D1:2 D1:3 D1:4"

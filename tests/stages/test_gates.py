@@ -4,6 +4,7 @@ import logging
 
 import pytest
 import torch
+from fairseq_models import RUN_SHAPE
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import read_pairs
@@ -19,7 +20,6 @@ from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
 from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at
-from toy_run import SHAPE
 
 
 def arguments(toy, checkpoint, place, *more):
@@ -123,7 +123,7 @@ def from_the_start(toy, place, *more, seed=1):
     training.main(
         [
             *("--data", str(toy.data), "--work", str(place / "work"), "--checkpoints", str(place / "run")),
-            *("--output", str(place / "training.csv"), "--device", "cpu", "--epochs", "2", *SHAPE),
+            *("--output", str(place / "training.csv"), "--device", "cpu", "--epochs", "2", *RUN_SHAPE),
             *("--profile", str(place / "some.profile"), "--seed", str(seed), *more),
         ]
     )

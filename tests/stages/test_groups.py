@@ -11,8 +11,7 @@ from headroom.experiments.removal import stage as removal
 from headroom.experiments.scores import stage as scores
 from headroom.experiments.timing import stage as timing
 from headroom.methods.orders import read_scores
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_documents, write_language_model
+from models import build_small, letter_tokenizer, write_documents, write_language_model
 
 DOCUMENTS = [" ".join(ascii_lowercase[start : start + 9]) for start in range(12)]
 

@@ -11,8 +11,7 @@ from headroom.core.statistics import mcnemar_p
 from headroom.experiments.minimal_pairs import stage as minimal_pairs
 from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
 from headroom.experiments.scores import stage as scores
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_documents, write_language_model
+from models import build_small, letter_tokenizer, write_documents, write_language_model
 
 DRAW = random.Random(4)
 PAIRS = [

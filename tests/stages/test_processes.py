@@ -9,14 +9,13 @@ from pathlib import Path
 import headroom
 import psutil
 import pytest
-from commands import PATIENCE, wait_until
+from fairseq_models import RUN_SHAPE, write_data
 from headroom.engines.fairseq import training
 from headroom.engines.training import fingerprint
 from headroom.experiments.training.stage import build_parser, build_training
 from headroom.experiments.training.table import TRAINING
-from toy_fairseq import write_data
+from study import PATIENCE, wait_until
 from toy_fine_tuning import write_corpus, write_toy_encoder
-from toy_run import SHAPE
 
 pytestmark = pytest.mark.long
 
@@ -33,7 +32,7 @@ def made(tmp_path_factory):
     data, corpus = write_data(place / "data"), write_corpus(place / "corpus")
     encoder = write_toy_encoder(place / "encoder")
     return {
-        "fairseq": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
+        "fairseq": ["--data", str(data), *RUN_SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
         "classifier": [
             "--corpus",
             str(corpus),

@@ -12,7 +12,7 @@ from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.orders import by_head, least_important_first, read_scores
 from stages.stage_arguments import QUICK, looking_at
-from written_tables import write_rows
+from tables import write_rows
 
 FEW = ["--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"]
 SETS = ["--score-on", "check", "--judge-on", "far"]

@@ -16,7 +16,7 @@ from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.experiments.scores.table import SCORES
 from headroom.methods.criteria import criterion
 from scipy.stats import spearmanr
-from written_tables import write_rows
+from tables import write_rows
 
 RUN = "translation.baseline.seed1"
 PLACES = [(kind, layer, head) for kind, layer in (("E", 1), ("E", 2), ("D", 1)) for head in (1, 2, 3, 4)]

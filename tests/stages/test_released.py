@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from fairseq_models import write_release
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256, write_lines
 from headroom.experiments.ablation import stage as ablation_stage
@@ -18,7 +19,6 @@ from headroom.experiments.removal import stage as removal
 from headroom.experiments.scores import stage as scores_stage
 from headroom.preparation import released
 from stages.stage_arguments import QUICK, STUDY
-from toy_released import write_release
 
 FILES = ["bpecodes", "dict.source.txt", "dict.target.txt", "moses.json"]
 

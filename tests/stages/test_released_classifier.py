@@ -9,8 +9,8 @@ from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, write_labelled_corpus
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.preparation import released
+from models import WORDS, toy_text, write_encoder
 from safetensors.torch import load_file, save_file
-from toy_encoder import WORDS, toy_text, write_encoder
 
 LABELS = ["no", "yes"]
 TEXT = toy_text(pairs=False, labels=LABELS)

@@ -13,8 +13,8 @@ from headroom.experiments.attention_stats.table import RELEVANCE
 from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
+from models import toy_text, write_encoder
 from stages.stage_arguments import looking_at
-from toy_encoder import toy_text, write_encoder
 
 
 def arguments(toy, output, *more):

@@ -6,7 +6,7 @@ from headroom.experiments.attention_stats.table import ATTENTION_STATS
 from headroom.experiments.roles import stage as roles
 from headroom.experiments.roles.stage import exceeds, find_roles
 from headroom.experiments.roles.table import ROLES
-from written_tables import write_rows
+from tables import write_rows
 
 
 def pointing(path, model, **changes):

@@ -8,8 +8,8 @@ from headroom.core.files import write_lines
 from headroom.experiments.scores import stage
 from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import criteria, find_family
+from models import toy_text, write_encoder
 from stages.stage_arguments import looking_at
-from toy_encoder import toy_text, write_encoder
 
 ELSEWHERE = {"ablation", "confidence", "gates", "gates-exact", "gates-exact-straight-through", "relevance"}
 

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 import torch
+from fairseq_models import RUN_SHAPE, write_data
 from headroom.core.command import run
 from headroom.engines import training as shell
 from headroom.engines.fairseq.checkpoint import load_state
@@ -14,9 +15,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
 from safetensors.torch import load_file
-from toy_fairseq import write_data
 from toy_fine_tuning import LABELS, write_corpus, write_toy_encoder
-from toy_run import SHAPE
 
 TASKS = ("fairseq", "classifier")
 NORMS = ["updates", "gradient_norm", "head_gradient_norm"]
@@ -48,7 +47,7 @@ def copy(made, tmp_path):
 
 def arguments(task, made, place, *more, epochs=1):
     shape = {
-        "fairseq": [*SHAPE, "--max-tokens", "80"],
+        "fairseq": [*RUN_SHAPE, "--max-tokens", "80"],
         "classifier": ["--batch-size", "8", "--learning-rate", "0.01", "--max-length", "12"],
     }
     return [

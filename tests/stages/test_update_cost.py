@@ -3,9 +3,8 @@
 import json
 
 import pytest
+from fairseq_models import RUN_SHAPE, write_data
 from headroom.experiments.update_cost import stage as update_cost
-from toy_fairseq import write_data
-from toy_run import SHAPE
 
 BASELINE = {"plain": {"method": "baseline"}}
 SVGD = {"repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]}}
@@ -19,7 +18,7 @@ def data(tmp_path_factory):
 def arguments(data, output, arms):
     settings = json.dumps({"arms": arms})
     counts = ["--repeats", "3", "--device", "cpu"]
-    return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *SHAPE, "--settings", settings]
+    return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *RUN_SHAPE, "--settings", settings]
 
 
 def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):

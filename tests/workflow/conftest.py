@@ -3,9 +3,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from commands import Ended
 from made_once import made_once
-from whole_project import Finished, Project, new_project
+from study import Ended, Finished, Project, new_project
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +15,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 
 def run_tiny_study(directory: Path) -> None:
-    ended = new_project(directory / "project").snakemake(warm=True)
+    ended = new_project(directory / "project").snakemake()
     assert ended.status == 0, ended.output
     (directory / "ended.json").write_text(json.dumps(asdict(ended)))
 

@@ -3,13 +3,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import Ended
 from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import Dataset, read_entries
 from headroom.missing import missing_files, wrong_criteria
 from headroom.settings.load import load_study
 from headroom.study.plan import Plan
-from whole_project import SENTENCES, Project, new_project, own_text
+from study import SENTENCES, Ended, Project, new_project, own_text
 
 
 def made_by_a_run(root: Path) -> list[Path]:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from commands import PATIENCE, Ended, wait_until
-from whole_project import TINY, Finished, Project, environment, hear_interrupts, new_project
+from study import PATIENCE, TINY, Ended, Finished, Project, environment, hear_interrupts, new_project, wait_until
 
 pytestmark = pytest.mark.long
 

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import Ended, run
 from missing_software import skip
-from same_numbers import differing
 from stand_in_conda import set_up
-from whole_project import ROOT, TINY, Finished, Project, environment, new_project
+from study import ROOT, TINY, Ended, Finished, Project, differing, environment, new_project, run
 
 CORPUS = "results/tiny/translation/corpus/corpus.json"
 PINNED = "python =3.11"

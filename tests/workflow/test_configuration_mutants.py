@@ -12,7 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.settings.config_errors import one_line
 from headroom.settings.load import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
-from whole_project import ROOT, Project
+from study import ROOT, Project
 
 ENOUGH = 500
 FRAME = re.compile(r"^(WorkflowError.*:|Using workflow specific profile .*| +File \".*\", line \d+, in .*)?$")

@@ -1,7 +1,7 @@
 """Work split into more jobs has the same results: sweeps in shards, trainings of a few epochs a job."""
 
 import pytest
-from whole_project import Finished, Project, planned
+from study import Finished, Project, planned
 
 SWEEPS = {
     "translation.baseline.seed1": (

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
-from whole_project import Finished
+from study import Finished
 
 
 class TestResultTables:

@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from whole_project import ROOT, Project
+from study import ROOT, Project
 
 HERE = Project(ROOT)
 

@@ -13,7 +13,7 @@ from headroom.report.rules import RULES as DECISIONS
 from headroom.settings.load import load_study
 from headroom.study.jobs import forms_of
 from headroom.study.plan import Plan
-from whole_project import TINY
+from study import TINY
 
 BASE = round(PROGRAM / 1e6)
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import Ended, run
-from whole_project import Project, environment, new_project, own_text
+from study import Ended, Project, environment, new_project, own_text, run
 
 pytestmark = pytest.mark.long
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import Ended, run
 from missing_software import skip
-from whole_project import ROOT, TINY, Project, environment, new_project, planned
+from study import ROOT, TINY, Ended, Project, environment, new_project, planned, run
 
 pytestmark = pytest.mark.long
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import yaml
-from decoders import write_decoder
 from headroom import new
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled
@@ -15,9 +14,8 @@ from headroom.engines.hub.outline import read_outline
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
-from toy_encoder import write_encoder
+from models import write_decoder, write_encoder, write_translator
 from transformers import LlamaForCausalLM, Olmo2Config, Olmo2ForCausalLM
-from translators import write_translator
 
 WORDS = ["the", "old", "red", "house", "a", "small", "dog", "sees", "many", "birds", "near", "that", "tree", "one"]
 

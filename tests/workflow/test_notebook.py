@@ -7,11 +7,9 @@ from typing import Any
 
 import pandas
 import pytest
-from decoders import write_decoder
 from headroom.core.files import write_lines
 from headroom.engines.hub.classifier.engine import ClassificationEngine
-from toy_encoder import toy_text, write_encoder
-from translators import SOURCES
+from models import SOURCES, toy_text, write_decoder, write_encoder
 
 PAGE = Path(__file__).parents[2] / "docs" / "notebook.md"
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from toy_released import write_release
-from whole_project import ROOT, TINY, Project, new_project, planned
+from fairseq_models import write_release
+from study import ROOT, TINY, Project, new_project, planned
 
 pytestmark = pytest.mark.long
 

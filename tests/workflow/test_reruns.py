@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from edits import CONTENTS, FILES, STUDIES
 from plans import pretend_finished
-from whole_project import Finished, Project, new_project, planned
+from study import Finished, Project, new_project, planned
 
 pytestmark = pytest.mark.long
 

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 import real_slurm
-from commands import Ended
 from missing_software import skip
 from real_slurm import Slurm
-from same_numbers import differing
-from whole_project import TINY, Finished, Project, new_project
+from study import TINY, Ended, Finished, Project, differing, new_project
 
 pytestmark = pytest.mark.slurm
 
@@ -77,7 +75,7 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
     memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
     assert memory == [memory[0] * number for number in range(1, len(tries) + 1)]
 
-    straight = here.snakemake(checkpoints[-1], study=here.configure(longer), warm=False)
+    straight = here.snakemake(checkpoints[-1], study=here.configure(longer))
     assert straight.status == 0, straight.output
     for name in checkpoints:
         assert (there.root / name).read_bytes() == (here.root / name).read_bytes()

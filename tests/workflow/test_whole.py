@@ -9,7 +9,7 @@ from headroom.experiments.tables import REGISTRY
 from headroom.settings.load import load_study
 from headroom.settings.study import Study
 from headroom.settings.tasks import TranslationSettings
-from whole_project import ROOT, TINY, Finished, Project
+from study import ROOT, TINY, Finished, Project
 
 STUDY: Study = load_study(yaml.safe_load((ROOT / TINY).read_text()))
 RUNS, DETAILED = list(STUDY.runs()), STUDY.detailed_runs()

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from fairseq_models import batch, gradients, make_trainer, weights
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq import arms
 from headroom.engines.fairseq.arms import arm_arguments
 from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import RATIO
 from headroom.settings.arms import BaselineArm, SmoothingArm, SvgdArm
-from slow_repulsion import slow_update
-from toy_fairseq import batch, gradients, make_trainer, weights
+from oracles import slow_update
 
 from fairseq.logging import metrics  # isort: skip
 

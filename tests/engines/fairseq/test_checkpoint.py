@@ -5,11 +5,11 @@ import pickle
 
 import pytest
 import torch
+from fairseq_models import Exploit
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
 from headroom.engines.fairseq.checkpoint import is_whole, load_state, save_model
 from headroom.engines.fairseq.model import TranslationModel
-from toy_released import Exploit
 
 from fairseq import checkpoint_utils  # isort: skip
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fairseq_models import write_data
 from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq import training
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.settings.answers import DecodingSettings
-from toy_fairseq import write_data
 from training_runs import Translation
 
 LONGEST = 8

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import torch
+from fairseq_models import RELEASE_SHAPE, TRAINED_WITH, Exploit, old_checkpoint, write_release
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.subwords import write_moses
@@ -14,7 +15,6 @@ from headroom.engines.fairseq.released import adopt
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.models import MosesSettings
-from toy_released import SHAPE, TRAINED_WITH, Exploit, old_checkpoint, write_release
 
 from fairseq import checkpoint_utils  # isort: skip
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
@@ -134,7 +134,7 @@ def test_a_checkpoint_of_today_is_taken_too(places, release, tmp_path):
 
 @pytest.mark.parametrize("place", ["args", "extra_state"])
 def test_code_in_a_checkpoint_is_not_run(release, tmp_path, place):
-    state = old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **SHAPE}))
+    state = old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **RELEASE_SHAPE}))
     state[place] = Exploit(tmp_path / "ran")
     torch.save(state, tmp_path / "model.pt")
     with pytest.raises(HeadroomError, match=r"model\.pt: .*not a checkpoint of data alone .*open") as caught:
@@ -144,7 +144,7 @@ def test_code_in_a_checkpoint_is_not_run(release, tmp_path, place):
 
 
 def _changed(release, **changed):
-    return old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **SHAPE, **changed}))
+    return old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **RELEASE_SHAPE, **changed}))
 
 
 @pytest.mark.parametrize(

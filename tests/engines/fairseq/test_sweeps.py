@@ -12,7 +12,7 @@ from headroom.engines.fairseq.decoding import Prefixes, encode, greedy, mismatch
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.gates import Replacements
 from headroom.settings.answers import DecodingSettings
-from known_replacements import drawn_addition, of_profiles
+from oracles import drawn_addition, of_profiles
 
 SHORT = DecodingSettings(length_factor=0, length_offset=9)
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from fairseq_models import batch, gradients, make_trainer
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq.sites import find_sites, open_sites
 from torch import nn
-from toy_fairseq import batch, gradients, make_trainer
 
 SITES = {f"{kind}{layer}" for kind in "EAD" for layer in (1, 2)}
 

@@ -5,9 +5,9 @@ import torch
 from headroom.engines.hub.classifier import trainer, training
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
 from headroom.settings.models import FineTuningSettings
+from models import toy_configuration, toy_model
+from oracles import slow_update
 from safetensors.torch import load_file
-from slow_repulsion import slow_update
-from toy_encoder import toy_configuration, toy_model
 from toy_fine_tuning import examples, fine_tune, same, write_toy_encoder
 from training_runs import KilledError, killed_at
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from decoders import write_decoder
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import divide_sets, read_documents, read_pairs, read_source
 from headroom.engines.hub.causal.engine import CausalEngine
@@ -15,9 +14,8 @@ from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.hub.sites import WEIGHTS
 from headroom.engines.hub.weights import compare_with_files, load_whole
 from headroom.settings.answers import WindowSettings
+from models import toy_tokenizer, write_decoder, write_translator
 from safetensors.torch import load_file, save_file
-from toy_encoder import toy_tokenizer
-from translators import write_translator
 
 QUERIES = "model.layers.0.self_attn.q_proj.weight"
 

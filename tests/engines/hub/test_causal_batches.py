@@ -13,8 +13,7 @@ from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.judging import WindowSet
 from headroom.methods.judging import Judge
 from headroom.settings.answers import WindowSettings
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_documents, write_language_model
+from models import build_small, letter_tokenizer, write_documents, write_language_model
 
 DOCUMENTS = [
     " ".join(random.Random(number).choices([*ascii_lowercase, "</s>"], k=2 + 5 * number % 23)) for number in range(24)

@@ -9,9 +9,8 @@ from headroom.core.interventions import Intervention
 from headroom.engines.hub.causal.judging import WindowSet
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.causal.windows import Window, Windows
-from known_replacements import drawn_replacements, of_every_form
-from small_models import build_small
-from sorting_model import letter_tokenizer, write_language_model
+from models import build_small, letter_tokenizer, write_language_model
+from oracles import drawn_replacements, of_every_form
 
 LENGTHS = (9, 4, 7, 2, 9)
 FAMILIES = ["gpt2", "gpt-neox", "llama", "qwen3", "cohere", "granite"]

@@ -7,12 +7,10 @@ import shutil
 
 import pytest
 import torch
-from decoders import write_decoder
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.load import load
+from models import write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
-from toy_encoder import write_encoder
-from translators import write_translator
 
 pytestmark = pytest.mark.long
 

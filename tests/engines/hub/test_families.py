@@ -11,7 +11,7 @@ from headroom.engines.hub.sites import find_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
-from small_models import (
+from models import (
     CONFIGURATIONS,
     EAGER_ONLY,
     MASKED_ONLY,

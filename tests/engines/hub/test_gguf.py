@@ -6,8 +6,8 @@ import gguf
 import headroom
 import pytest
 import torch
-from decoders import write_decoder
 from headroom.engines.hub.causal.model import CausalModel
+from models import write_decoder
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 

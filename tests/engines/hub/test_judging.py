@@ -13,8 +13,8 @@ from headroom.engines.hub.classifier.judging import LabelledSet, LabelSet
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.judging import Judge, curve
 from headroom.methods.orders import Order
+from models import toy_text, write_encoder
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
-from toy_encoder import toy_text, write_encoder
 
 ALL = ("matthews", "f1", "accuracy")
 

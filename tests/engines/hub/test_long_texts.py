@@ -6,7 +6,7 @@ from headroom.data.parallel import ParallelText
 from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
 from headroom.settings.answers import DecodingSettings
-from translators import SOURCES, TARGETS, load_translator, write_translator
+from models import SOURCES, TARGETS, load_translator, write_translator
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "deberta-v3"])

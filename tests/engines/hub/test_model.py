@@ -8,10 +8,9 @@ import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.weights import fuse_activations
-from small_models import build_small, inputs_of
-from toy_encoder import FAMILIES
+from models import CLASSIFIER_FAMILIES, build_small, inputs_of
 
-USABLE = sorted({*FAMILIES} - {"deberta", "mpnet"})
+USABLE = sorted({*CLASSIFIER_FAMILIES} - {"deberta", "mpnet"})
 
 
 def by_position(model, batches):

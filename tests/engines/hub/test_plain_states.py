@@ -13,9 +13,8 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.removal import fold
 from headroom.methods.judging import Judge
-from known_replacements import drawn_replacements
-from toy_encoder import ATTENTIONS, toy_text, write_encoder
-from toy_self_attentive import write_self_attentive
+from models import ATTENTIONS, toy_text, write_encoder, write_self_attentive
+from oracles import drawn_replacements
 
 LAYERS = 3
 EXACT = {"rtol": 1e-5, "atol": 1e-6}

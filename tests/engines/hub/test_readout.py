@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.engines.hub import readout
 from headroom.engines.hub.readout import Readout, best_pieces, rank_pieces, read_pieces
-from small_models import CAUSAL, EAGER_ONLY, REFUSED, SEQ2SEQ, build_small, inputs_of
+from models import CAUSAL, EAGER_ONLY, REFUSED, SEQ2SEQ, build_small, inputs_of
 
 FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
 CHANGED = ("gemma2", "granite", "cohere")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.heads import Head, all_heads
 from headroom.methods.criteria.gradient import gate_gradients, gradient_scores
-from slow_criteria import gate_differences
+from oracles import gate_differences
 
 FAMILIES = ["bert", "roberta", "distilbert", "deberta-v2"]
 

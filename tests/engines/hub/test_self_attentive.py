@@ -8,8 +8,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.self_attentive import redundancy
 from headroom.engines.hub.sites import attention_maps, find_sites
 from headroom.engines.removal import remove_heads
-from toy_encoder import toy_model
-from toy_self_attentive import HOPS, INPUTS, STATES, self_attentive_configuration, write_self_attentive
+from models import HOPS, INPUTS, STATES, self_attentive_configuration, toy_model, write_self_attentive
 
 
 @pytest.fixture(scope="module")

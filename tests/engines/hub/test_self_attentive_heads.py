@@ -11,17 +11,17 @@ from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
-from known_replacements import FORMS, drawn_replacements, of_every_form
-from toy_encoder import toy_model
-from toy_self_attentive import (
+from models import (
     ATTENTION,
     HOPS,
     INPUTS,
     STATES,
     UNITS,
     self_attentive_configuration,
+    toy_model,
     write_self_attentive,
 )
+from oracles import FORMS, drawn_replacements, of_every_form
 
 ALL = " ".join(f"E1:{head}" for head in range(1, HOPS + 1))
 PROFILES = ["", "E1:2", "E1:1 E1:4", "E1:1 E1:2 E1:3", ALL]

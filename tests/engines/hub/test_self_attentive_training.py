@@ -6,9 +6,9 @@ from headroom.engines.hub.classifier import trainer
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, self_attentive_start, write_encoder
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.settings.models import FineTuningSettings, SelfAttentiveEncoder
+from models import write_self_attentive
 from safetensors.torch import load_file
 from toy_fine_tuning import LABELS, examples, same
-from toy_self_attentive import write_self_attentive
 from training_runs import Classification, KilledError, killed_at, same_models
 
 SHAPE = {"embedding": 8, "hidden": 4, "attention": 6, "hops": 3, "fully_connected": 8, "vocabulary": 120}

@@ -12,8 +12,8 @@ from headroom.engines.hub.readout import Reading
 from headroom.engines.hub.seq2seq import judging
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.settings.answers import DecodingSettings
-from known_replacements import drawn_replacements, of_profiles
-from translators import SOURCES, TARGETS, load_translator, write_translator
+from models import SOURCES, TARGETS, load_translator, write_translator
+from oracles import drawn_replacements, of_profiles
 
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
 FAMILIES = ["marian", "nllb", "t5"]

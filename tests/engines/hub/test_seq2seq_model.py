@@ -10,7 +10,7 @@ from headroom.engines.hub.seq2seq.batches import IGNORED
 from headroom.engines.hub.seq2seq.text import set_languages
 from headroom.preparation import released
 from headroom.settings.answers import DecodingSettings
-from translators import FAMILIES, SOURCES, TARGETS, load_translator, write_translator
+from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator
 
 SHORT = DecodingSettings(length_factor=0.5, length_offset=4)
 LEFT = "E1:1 E2:1 E2:2 E2:3 E2:4 A2:3 D1:1 D1:2 D1:3 D1:4"
@@ -29,7 +29,7 @@ def written(tmp_path_factory):
     return write
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+@pytest.fixture(scope="module", params=TRANSLATORS)
 def translator(request, written):
     """A model of a family; its heads are not removed."""
     return load_translator(written(request.param))
@@ -103,7 +103,7 @@ def test_batches_change_no_answer(translator):
         assert nats == pytest.approx(losses, rel=1e-6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", TRANSLATORS)
 def test_a_saved_model_is_complete(written, tmp_path, family):
     """Codes of languages, the prefix, marks, forbidden pieces and uneven heads survive."""
     translator = load_translator(written(family))

@@ -7,7 +7,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.preparation import released
 from headroom.settings.answers import DecodingSettings
-from translators import load_translator, write_translator
+from models import load_translator, write_translator
 
 WORDS = ["the", "old", "red", "house", "a", "small", "dog", "sees", "many", "birds", "near", "that", "tree", "one"]
 LINES = 80

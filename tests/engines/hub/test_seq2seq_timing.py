@@ -6,8 +6,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import ParallelText
 from headroom.engines.hub.seq2seq.timing import PARTS, workload
+from models import SOURCES, TARGETS, load_translator, write_translator
 from torch.utils.flop_counter import FlopCounterMode
-from translators import SOURCES, TARGETS, load_translator, write_translator
 
 TEXT = ParallelText(SOURCES, TARGETS)
 

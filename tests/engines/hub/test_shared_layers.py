@@ -28,9 +28,8 @@ from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
 from headroom.methods.syntax import relation_pointing
-from known_replacements import drawn_replacements
-from small_models import build_small
-from toy_encoder import toy_text, write_encoder
+from models import build_small, toy_text, write_encoder
+from oracles import drawn_replacements
 
 LAYERS, HEADS = 3, 4
 SHARED = Site("E", 1, HEADS)

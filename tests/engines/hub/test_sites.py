@@ -9,7 +9,7 @@ from headroom.core.heads import Head, Site
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.sites import site_names
 from missing_software import skip
-from toy_encoder import toy_configuration, toy_model
+from models import toy_configuration, toy_model
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,18 @@ from headroom.engines.gates import Gates, Replacements
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
-from small_models import CONFIGURATIONS, EAGER_ONLY, MASKED_ONLY, REFUSED, TASKS, build_small, inputs_of, prompt_of
-from sorting_model import letter_tokenizer, write_language_model
+from models import (
+    CONFIGURATIONS,
+    EAGER_ONLY,
+    MASKED_ONLY,
+    REFUSED,
+    TASKS,
+    build_small,
+    inputs_of,
+    letter_tokenizer,
+    prompt_of,
+    write_language_model,
+)
 
 FAMILIES = [family for family in CONFIGURATIONS if family not in {*REFUSED, *MASKED_ONLY}]
 

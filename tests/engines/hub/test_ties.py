@@ -7,8 +7,8 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
+from models import load_translator, write_translator
 from safetensors.torch import load_file, save_file
-from translators import load_translator, write_translator
 
 
 def give_matrix(directory, embedding, **configured):

@@ -5,8 +5,7 @@ import torch
 from headroom.core.heads import Head
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.classifier.timing import workload
-from toy_encoder import toy_text, write_encoder
-from toy_self_attentive import ATTENTION, HOPS, STATES, UNITS, write_self_attentive
+from models import ATTENTION, HOPS, STATES, UNITS, toy_text, write_encoder, write_self_attentive
 
 LAYERS, WIDTH, FORWARD, HEADS, HEAD, CLASSES = 2, 16, 32, 4, 4, 2
 

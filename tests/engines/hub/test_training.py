@@ -13,8 +13,8 @@ from headroom.engines.hub.classifier import records, trainer, training
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.classifier.trainer import GroupedBatches, Task, encode, load_tokenizer
 from headroom.settings.models import FineTuningSettings
+from models import write_encoder as write_pretrained
 from safetensors.torch import load_file
-from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, examples, fine_tune, same, write_toy_encoder
 from training_runs import SETTINGS, TRAIN, VALID, Classification
 from transformers import TrainerCallback

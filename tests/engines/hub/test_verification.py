@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.hub.verification import Trial, check_interventions
-from toy_encoder import toy_configuration, toy_model
+from models import toy_configuration, toy_model
 
 TRIAL = Trial(
     {

@@ -6,15 +6,13 @@ import shutil
 import pytest
 import torch
 import transformers
-from decoders import write_decoder
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder
 from headroom.engines.hub.load import load
 from headroom.engines.hub.weight_files import list_mistakes
 from headroom.engines.hub.weights import compare_with_files
+from models import write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
-from toy_encoder import write_encoder
-from translators import write_translator
 
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLE = "pytorch_model.bin"

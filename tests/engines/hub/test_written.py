@@ -6,14 +6,12 @@ import headroom
 import pytest
 import torch
 import transformers
-from decoders import write_decoder
 from headroom.core.heads import parse_profile
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.study.plan import CLASSIFIER, OF_HUB
-from toy_encoder import write_encoder
-from translators import write_translator
+from models import write_decoder, write_encoder, write_translator
 
 
 @pytest.fixture(scope="module")

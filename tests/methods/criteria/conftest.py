@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
-from slow_criteria import Case
-from toy_encoder import toy_text, write_encoder
-from toy_self_attentive import write_self_attentive
+from models import toy_text, write_encoder, write_self_attentive
+from oracles import Case
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
 """Criteria from z, by loops over unpadded examples and over positions, and cases worked by hand."""
 
 import numpy
+import oracles
 import pytest
-import slow_criteria
 import torch
 from headroom.core.heads import Head, Site
 from headroom.methods.criteria.activation import SOURCES, activation_scores
@@ -20,11 +20,9 @@ def close(found, expected, rel=1e-6):
 
 @pytest.mark.parametrize("half", [None, 0, 1])
 def test_activations_equal_loops(case, half):
-    examples = [slow_criteria.seen(case.model, one) for one in case.singles][
-        slice(half, None, 1 if half is None else 2)
-    ]
+    examples = [oracles.seen(case.model, one) for one in case.singles][slice(half, None, 1 if half is None else 2)]
     found = activation_scores(case.model, case.batches(5), half=half)
-    expected = slow_criteria.activations(examples, case.model)
+    expected = oracles.activations(examples, case.model)
     assert list(found) == list(expected) == list(SOURCES)
     for name in SOURCES:
         close(found[name], expected[name])
@@ -34,7 +32,7 @@ class TestBrainSurgeon:
     def test_scores_are_the_errors_of_the_best_other_columns(self, case):
         """The least error without the heads removed so far is solved for directly, and every removal is the best."""
         found = obs_scores(case.model, case.batches(5))["obs"]
-        examples = [slow_criteria.seen(case.model, one) for one in case.singles]
+        examples = [oracles.seen(case.model, one) for one in case.singles]
         for live in case.model.live_sites:
             weight = live.output.weight.detach().double().numpy()
             rows = numpy.concatenate([one[live.site][0] for one in examples]).reshape(-1, weight.shape[1])
@@ -44,7 +42,7 @@ class TestBrainSurgeon:
             left, gone = live.kept_heads(), []
             while left:
                 errors = {
-                    head: slow_criteria.best_without(
+                    head: oracles.best_without(
                         weight,
                         damped,
                         [c for one in [*gone, head] for c in range((one.head - 1) * width, one.head * width)],

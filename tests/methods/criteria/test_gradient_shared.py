@@ -1,8 +1,8 @@
 """Criteria of the shared gradient pass: loops over examples, finite differences, Fisher blocks worked by hand."""
 
 import numpy
+import oracles
 import pytest
-import slow_criteria
 import torch
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.criteria.gradient_shared import BATCH, SOURCES, score_by_exchanges, score_shared
@@ -18,13 +18,13 @@ def close(found, expected, rel=1e-4):
 class TestAgainstLoops:
     @pytest.fixture
     def examples(self, case):
-        return [slow_criteria.seen(case.model, one) for one in case.singles]
+        return [oracles.seen(case.model, one) for one in case.singles]
 
     def test_every_criterion(self, case, examples):
         found = score_shared(case.model, case.batches(5))
-        single = slow_criteria.gate_gradients(examples)
+        single = oracles.gate_gradients(examples)
         close(found["gradient-signed"], {head: -numpy.mean(own) for head, own in single.items()})
-        close(found["gradient-mean"], slow_criteria.mean_baseline(examples))
+        close(found["gradient-mean"], oracles.mean_baseline(examples))
         close(found["gradient-example"], {head: numpy.mean(numpy.abs(own)) for head, own in single.items()})
         close(found["gradient-squared"], {head: numpy.mean(numpy.square(own)) for head, own in single.items()})
         (whole,) = case.batches(70)  # one batch: the sum over its examples
@@ -79,7 +79,7 @@ class TestFirstOrder:
         assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
 
     def test_scores_with_the_mean_as_baseline_do_so_towards_the_mean(self, case):
-        examples = [slow_criteria.seen(case.model, one) for one in case.singles]
+        examples = [oracles.seen(case.model, one) for one in case.singles]
         means = {
             site: torch.tensor(numpy.concatenate([one[site][0] for one in examples]).mean(0)) for site in examples[0]
         }
@@ -125,7 +125,7 @@ class TestExchanges:
         for heads in (1, 2, 4, 8):
             gradients = torch.randn(5, heads, generator=generator).double()
             found = score_by_exchanges(gradients).tolist()
-            assert found == pytest.approx(slow_criteria.exchanged_scores(gradients.numpy()))
+            assert found == pytest.approx(oracles.exchanged_scores(gradients.numpy()))
             diagonal = gradients.square().mean(0).argsort().tolist()
             exchanged += sorted(range(heads), key=found.__getitem__) != diagonal
         assert exchanged  # the terms between heads matter

@@ -14,7 +14,7 @@ from headroom.methods.passes import Passes, count_passes
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
-from planted_heads import EXAMPLES, KINDS, Planted, area, planted, write_planted
+from planted import EXAMPLES, PLANTED_KINDS, Planted, area, planted, write_planted
 
 PAGE = Path(__file__).parents[3] / "docs" / "criteria.md"
 DRAWS = 3
@@ -77,7 +77,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Found, Mappi
     areas: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     sizes: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     passes: dict[str, Passes] = {}
-    for kind in KINDS:
+    for kind in PLANTED_KINDS:
         for draw in range(DRAWS):
             case = planted(directory, kind, draw)
             scores: dict[str, Mapping[Head, float]] = {**ablation(case), **dict(observed(case))}
@@ -100,14 +100,14 @@ def test_every_criterion_has_a_line() -> None:
     assert set(page()) == set(criteria())
     for name, (_, _, labels, _, *areas) in page().items():
         assert labels == ("yes" if criteria()[name].labels else "no"), name
-        assert len(areas) == len(KINDS)
+        assert len(areas) == len(PLANTED_KINDS)
 
 
 @pytest.mark.parametrize("name", sorted(ONE_PASS | {"ablation", "confidence", "relevance"}))
 def test_areas_are_those_of_the_page(found: tuple[Found, Found, Mapping[str, Passes]], name: str) -> None:
     areas, sizes, _ = found
-    row = " | ".join(f"{areas[name][kind]:.2f} ({sizes[name][kind]:.2f})" for kind in KINDS)
-    for kind, cell in zip(KINDS, page()[name][4:]):
+    row = " | ".join(f"{areas[name][kind]:.2f} ({sizes[name][kind]:.2f})" for kind in PLANTED_KINDS)
+    for kind, cell in zip(PLANTED_KINDS, page()[name][4:]):
         value, _, size = cell.strip(")").partition(" (")
         assert float(value) == pytest.approx(areas[name][kind], abs=0.02), row
         assert not size or float(size) == pytest.approx(sizes[name][kind], abs=0.02), row
@@ -119,7 +119,7 @@ def test_areas_of_slow_criteria_are_those_of_the_page(tmp_path: Path, name: str)
     directory = write_planted(tmp_path / "model")
     score = criteria()[name].score
     assert score
-    for kind, cell in zip(KINDS, page()[name][4:]):
+    for kind, cell in zip(PLANTED_KINDS, page()[name][4:]):
         cases = [planted(directory, kind, draw) for draw in range(DRAWS)]
         scores = [score(case.model, case.batches(), **SLOW[name])[name] for case in cases]
         sizes = [{head: abs(value) for head, value in own.items()} for own in scores]

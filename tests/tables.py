@@ -1,26 +1,81 @@
-"""Small tables written by hand for tests of claims: only the columns that matter are given."""
+"""Tables in the form of the stages, with resamples, for tests of some of their columns."""
 
 import math
+import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from headroom.claims.entries import all_claims
+import numpy
+from headroom.claims.entries import all_claims, rule_of
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.pooling import describe_tasks
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.table import CLAIMS, NUMBERS
+from headroom.claims.verdict import FAILS
+from headroom.core.resamples import Resamples, resamples_beside
+from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.arms import ArmDescription
-from headroom.study.tables import Ground, StudyTables, TaskDescription, open_tables
+from headroom.study.tables import TABLES, Ground, StudyTables, TaskDescription, open_tables
+from headroom.study.task_info import TASKS, TaskKind
+from numpy import ndarray
 from pandas import DataFrame
-from written_tables import write_rows
+
+QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
+
+OF_ONE_CURVE = (
+    *("run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "method", "setting"),
+    *("layout", "updates"),
+)
+
+
+def write_rows(table: Table, path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write rows that have some of a table's columns, the others empty or their default; return the path."""
+    filled = [{column.name: column.default or "" for column in table.columns} | row for row in rows]
+    table.write(path, filled)
+    if table.resampled:
+        resampled(filled).write(resamples_beside(path))
+    return path
+
+
+def resampled(rows: Iterable[Mapping[str, Any]]) -> Resamples:
+    """Return resamples with the intervals of the rows: normal, independent between curves and models."""
+    found = Resamples()
+    for row in rows:
+        curve = "/".join(str(row.get(name)) for name in OF_ONE_CURVE)
+        drawn = numpy.array(random.Random(curve).sample(QUANTILES, len(QUANTILES)))
+        known = row.get("heads_removed") != 0 and row.get("high", "") != ""
+        half = (row["high"] - row["low"]) / 2 if known else 0.0
+        found.add(row["value"] + half * drawn / 1.96, numpy.full(len(drawn), float(row["full"])))
+    return found
+
+
+def translated_curve(random: numpy.random.Generator, qualities: ndarray, examples: int) -> ndarray:
+    """Return BLEU statistics (points, examples, 10); quality falls along the curve, a sentence's luck stays."""
+    lengths, luck = random.integers(6, 20, examples), random.beta(6, 3, examples)
+    totals = lengths[:, None] - numpy.arange(4)
+    orders = numpy.arange(1, 5)
+    systems = [random.binomial(totals, numpy.minimum(luck * own, 1)[:, None] ** orders) for own in qualities]
+    both = numpy.stack([lengths, lengths], axis=1)
+    return numpy.stack([numpy.concatenate([both, matches, totals], axis=1) for matches in systems]).astype(float)
+
+
+def quality_of(shares: ndarray) -> ndarray:
+    """Return the qualities of models that keep these shares of their BLEU.
+
+    Matches of n words in order have a chance of quality to the n-th power, BLEU is the geometric mean over n = 1 to 4:
+    it goes with the quality to the power 2.5.
+    """
+    result: ndarray = numpy.maximum(shares, 1e-6) ** 0.4
+    return result
+
 
 Row = dict[str, Any]
-
 
 RUN = "translation.baseline.seed1"
 
@@ -140,7 +195,6 @@ def curve(kept: Sequence[float], *, width: float = 1.0, **more: Any) -> Iterator
 ENCODER = [f"E{1 + place // 4}:{1 + place % 4}" for place in range(8)]
 """An encoder of two layers of four heads."""
 
-
 DECODER = [f"{kind}{layer}:{head}" for kind in "AD" for layer in (1, 2) for head in (1, 2, 3, 4)]
 
 
@@ -203,3 +257,38 @@ def pruned(kept: int, delta: float, *, heads: int = 48, width: float = 1.0, **mo
     usual = {"method": "hard-concrete", "scope": "E", "setting": kept / 100, "draw": 0, "gates": "hard", "undecided": 0}
     bounds = {"value": 100 + delta, "full": 100, "delta": delta, "low": delta - width, "high": delta + width}
     return usual | {"kept": kept, "heads": heads, "start": "converged", "removed": "", **bounds} | more
+
+
+DRAWS = 100
+RANDOM = numpy.random.Generator
+
+
+def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]], verdict: str = FAILS) -> float:
+    """Return how often the claim does not hold by the rule, or has another verdict, of `DRAWS` tables.
+
+    Args:
+        claim: Its number.
+        task: The task that thresholds are taken for.
+        draw: Returns the rows of tables by their names.
+        verdict: The verdict to count.
+    """
+    entry, random, found = all_claims()[claim], numpy.random.default_rng(0), []
+    kind: TaskKind = "translation" if task == "translation" else "classification"
+    of_run = {
+        "study": "tiny",
+        "run": f"{task}.baseline.seed1",
+        "epoch": 8,
+        "set": "test",
+        "metric": TASKS[kind].metrics[0],
+    }
+    for _ in range(DRAWS):
+        frames = {}
+        for name, own in draw(random).items():
+            usual = {column.name: column.default or "" for column in TABLES[name].columns} | TABLES[name].usual | of_run
+            every = [usual | row for row in own]
+            frames[name] = DataFrame(every)
+        tables = StudyTables(frames, described={task: TaskDescription(kind=kind)})
+        readings = rule_of(entry)(tables, **entry.thresholds_of(task, kind))
+        assert readings
+        found += [one.verdict == verdict for one in readings]
+    return float(numpy.mean(found))
