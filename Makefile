@@ -19,11 +19,13 @@ CREATE := PYTHON="$(PYTHON)" bash envs/create.sh
 INSIDE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 RUN := $(INSIDE) python -m
 # Every process has a core: numpy's threads would only wait for each other.
-PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist worksteal --durations=25
+PYTEST := OMP_NUM_THREADS=1 $(RUN) pytest -n auto --dist loadfile --no-loadscope-reorder --durations=25
+# Software without which tests fail instead of being skipped: make test-browser REQUIRE=chromium.
+REQUIRED := $(addprefix --require ,$(REQUIRE))
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
-.PHONY: environment everything new study compare reference renew archives test test-all test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
@@ -59,11 +61,20 @@ archives: environment  ## write all tables of finished studies, with resamples, 
 	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
 	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
-test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
-	@$(PYTEST) -m "not (long or faults or conda or slurm)"
+test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (4 minutes on two cores)
+	@$(CHECK) ruff check .
+	@$(CHECK) ruff format --check .
+	@$(PYTEST) -m "not (long or slow or browser or faults or conda or slurm)" $(REQUIRED)
 
-test-all: lint  ## lint and all tests but faults, conda and Slurm (25 to 40 minutes on two cores); REQUIRE=chromium: none without it
-	@$(PYTEST) -m "not (faults or conda or slurm)" $(addprefix --require ,$(REQUIRE))
+test-all: lint  ## types, layers, rules, and all tests but those below, with a study of each kind (15 minutes on two cores)
+	@seed=$$RANDOM; echo "properties are drawn with the seed $$seed"; \
+	$(PYTEST) -m "not (slow or browser or faults or conda or slurm)" --hypothesis-profile=random --hypothesis-seed=$$seed $(REQUIRED)
+
+test-slow: everything  ## simulations of the statistics, copies of models that are damaged at random, slow criteria
+	@$(PYTEST) -m slow $(REQUIRED)
+
+test-browser: everything  ## the page in chromium, where there is one; with REQUIRE=chromium it has to be there
+	@$(PYTEST) -m browser $(REQUIRED)
 
 test-faults: everything  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults

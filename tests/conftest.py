@@ -1,8 +1,10 @@
-"""One tiny trained run for the whole suite, and models made from it."""
+"""Limits of time, what fails a session, and one tiny trained run for the whole suite, with models made from it."""
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import missing_software
 import pytest
 import torch
@@ -14,21 +16,26 @@ from made_once import made_once, report_once
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 
+LIMITS = {"long": 300, "slow": 600, "browser": 120, "faults": 1800, "conda": 1800, "slurm": 1800}
+"""Seconds after which a test of this marker fails, unless it says itself; the others: pyproject.toml."""
+
+UNMARKED = 5.0
+"""Processor seconds that a test without such a marker may take: `make test` is run after every change."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of what takes long to make as long, and begin with those of the finished study.
-
-    One process makes the study while another has tests without it, and at the end only short tests are left to share.
-    """
+    """Mark the tests of finished studies as long, give limits of time, and begin with the files that take longest."""
+    files: dict[Path, int] = {}
     for item in items:
-        if needs(item, "finished") or needs(item, "report"):
+        studies = "finished" in getattr(item, "fixturenames", ())
+        if studies:
             item.add_marker(pytest.mark.long)
-    items.sort(key=lambda item: (not needs(item, "finished"), item.get_closest_marker("long") is None))
-
-
-def needs(item: pytest.Item, fixture: str) -> bool:
-    """Return whether a test needs a fixture: `finished`, the tiny study, takes minutes, `report`, a page, one."""
-    return fixture in getattr(item, "fixturenames", ())
+        marked = [LIMITS[mark.name] for mark in item.iter_markers() if mark.name in LIMITS]
+        if marked and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(1200 if studies else max(marked)))
+        files[item.path] = max(files.get(item.path, 0), 2 if studies else bool(marked))
+    items.sort(key=lambda item: -files[item.path])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +48,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its ended children."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    start = processor_seconds()
+    yield
+    if not any(mark.name in LIMITS for mark in item.iter_markers()):
+        item.user_properties.append(("seconds", processor_seconds() - start))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
@@ -48,28 +68,36 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     return report
 
 
-class Skips:
-    """Counts what is skipped, fails the session for what need not be, and says at its end what was missing."""
+class Session:
+    """Fails the session for tests skipped needlessly and for long tests that are not marked, and names them."""
 
     def __init__(self, required: list[str]) -> None:
         self.required = required
+        self.unmarked: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         missing_software.note(report, self.required)
+        seconds = dict(report.user_properties).get("seconds", 0.0)
+        if report.when == "call" and seconds > UNMARKED:
+            self.unmarked.append(f"{report.nodeid}: {seconds:.1f} s")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         missing_software.note(report, self.required)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if missing_software.unexpected and session.exitstatus == 0:
+        if (missing_software.unexpected or self.unmarked) and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if missing_software.unexpected:
-            terminalreporter.section("skipped, but need not be: the session fails")
-            for line in missing_software.unexpected:
-                terminalreporter.line(line)
+        failing = {
+            "skipped, but need not be": missing_software.unexpected,
+            f"more than {UNMARKED:g} s of a processor without the marker `long`": self.unmarked,
+        }
+        for title, lines in failing.items():
+            if lines:
+                terminalreporter.section(f"{title}: the session fails")
+                terminalreporter.write("\n".join([*lines, ""]))
         for missing, count in missing_software.skipped.items():
             tests = "1 test" if count == 1 else f"{count} tests"
             remedy = missing_software.REMEDIES[missing]
@@ -77,7 +105,10 @@ class Skips:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Skips(config.option.require))
+    config.pluginmanager.register(Session(config.option.require))
+    hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None)
+    hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "same")
 
 
 @pytest.fixture(scope="session")
