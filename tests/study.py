@@ -82,7 +82,7 @@ class Project:
         return run(command, cwd=self.root, env=environment())
 
     def snakemake(self, *arguments: str, study: str | None = TINY) -> Ended:
-        """Run Snakemake on two cores, on the tiny study unless the path of another is given; None is the project's own."""
+        """Run Snakemake on two cores: on the tiny study, another, or, with None, the project's own."""
         return self.run("snakemake", *arguments, "--cores", "2", *(["--configfile", study] if study else []))
 
     def stage(self, name: str, *arguments: str) -> Ended:
