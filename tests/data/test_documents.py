@@ -1,13 +1,11 @@
-"""Plain text: what a document is, the division into sets, and texts that are refused."""
+"""Plain text: what a document is, and the division into sets."""
 
 import json
-import os
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from headroom.core.errors import HeadroomError
 from headroom.data.documents import divide, divide_sets, read_documents, read_pairs
 from headroom.preparation import acquire
 
@@ -103,62 +101,3 @@ class TestPairs:
         assert read_pairs(tmp_path / "corpus/pairs.tsv") == read_pairs(tmp_path / "pairs.tsv")
         acquired(tmp_path, path=str(tmp_path / "text.txt"))
         assert not (tmp_path / "corpus/pairs.tsv").exists()
-
-
-GOOD = b"one\ntwo\nthree\n"
-
-BROKEN = {
-    "empty file": ("line", {"path": b""}, "path: no text; write documents into it"),
-    "blank lines alone": ("line", {"path": b"\n \n\t\n"}, "path: no text; write documents into it"),
-    "one document in lines": ("line", {"path": b"all on one line\n"}, "path: found 1 of at least 3 documents"),
-    "one document of lines": ("blank", {"path": GOOD}, "path: found 1 of at least 3 documents"),
-    "two documents": ("line", {"path": b"one\ntwo"}, "path: found 2 of at least 3 documents"),
-    "one for validation": ("line", {"valid": b"one", "test": GOOD}, "valid: 1 example; give at least two"),
-    "an empty test": ("line", {"valid": GOOD, "test": b" "}, "test: no text; write documents into it"),
-    "an empty far set": ("line", {"valid": GOOD, "test": GOOD, "far": b""}, "far: no text; write documents into it"),
-    "Latin-1": ("line", {"path": "one\nKäse\nthree".encode("latin-1")}, "path, line 2: not UTF-8; convert the file"),
-    "UTF-16": ("line", {"path": "one\ntwo\n".encode("utf-16")}, "path, line 1: not UTF-8; convert the file"),
-    "UTF-16 without a mark": ("line", {"path": "one".encode("utf-16-le")}, "path, line 1: a NUL character"),
-    "compressed": ("line", {"path": b"\x1f\x8b\x08\x00\x00\x00\x00\x00\xff"}, "path, line 1: not UTF-8; convert"),
-    "a directory": ("line", {"path": {"a": GOOD}}, "path: a directory; give a text file, or set documents to file"),
-    "a file": ("file", {"path": GOOD}, "path: not a directory; with documents: file, every file in a directory"),
-    "an empty directory": ("file", {"path": {}}, "path: no files; put every document into a file of its own"),
-    "directories alone": ("file", {"path": {"a": {}}}, "path: no files; put every document into a file of its own"),
-    "a blank document": ("file", {"path": {"a": GOOD, "b": b"\n"}}, "path/b: no text; write documents into it"),
-    "a picture": ("file", {"path": {"a": GOOD, "b": b"\x89PNG\r\n"}}, "path/b, line 1: not UTF-8; convert the file"),
-    "nothing": ("line", {"valid": GOOD, "test": None}, "test: cannot read, No such file or directory; check the path"),
-    "pairs without columns": ("line", {"path": GOOD, "pairs": b"good\tbad\na\tb"}, "pairs, line 1: no column 'group'"),
-    "no pairs": ("line", {"path": GOOD, "pairs": b"group\tgood\tbad\n"}, "pairs: no pairs; write one a line"),
-    "an empty table": ("line", {"path": GOOD, "pairs": b""}, "pairs, line 1: no column 'group' in an empty line"),
-    "too few fields": (
-        "line",
-        {"path": GOOD, "pairs": b"group\tgood\tbad\nx\ta\n"},
-        "pairs, line 2: 2 columns; write 3 columns",
-    ),
-    "no bad sentence": ("line", {"path": GOOD, "pairs": b"group\tgood\tbad\nx\ta\t \n"}, "pairs, line 2: an empty fi"),
-    "good equals bad": ("line", {"path": GOOD, "pairs": b"group\tgood\tbad\nx\ta\ta\n"}, "pairs, line 2: the good and"),
-}
-
-
-def put(place: Path, content: object) -> str:
-    """Write a file, a directory of files, or nothing, and return where it is."""
-    if isinstance(content, dict):
-        place.mkdir()
-        for name, inner in content.items():
-            put(place / name, inner)
-    elif isinstance(content, bytes):
-        place.write_bytes(content)
-    return str(place)
-
-
-@pytest.mark.parametrize(("documents", "contents", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_text_gives_a_line_with_its_place(tmp_path, documents, contents, message):
-    places = {name: put(tmp_path / name, content) for name, content in contents.items()}
-    pairs = [places.pop("pairs")] if "pairs" in places else []
-    far = {"far": {"news": places["far"]}} if "far" in places else {}
-    with pytest.raises(HeadroomError) as caught:
-        acquired(tmp_path, *pairs, documents=documents, **{**places, **far})
-    said = str(caught.value)
-    assert said.replace(f"{tmp_path}{os.sep}", "").startswith(message), said
-    assert said.count("\n") <= 1
-    assert not (tmp_path / "corpus/corpus.json").exists()

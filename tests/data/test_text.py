@@ -1,145 +1,166 @@
-"""Parallel and labelled text: read, checked, halved, and written in the common form of all corpora."""
+"""Parallel and labelled text: read, halved, examined, and written in the common form of all corpora."""
 
+import json
+import zipfile
 from collections import Counter
 from itertools import combinations
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
+from headroom.data.catalogue import LabelledDataset, Rows
 from headroom.data.corpora import halve_valid, read_corpus_record
+from headroom.data.examination import count_repeated, find_odd
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import ParallelText, read_parallel, write_corpus
-
-SINGLE = b"sentence\tlabel\n"
-PAIR = b"sentence1\tsentence2\tlabel\n"
-
-
-@pytest.fixture
-def files(tmp_path):
-    """Return a function that writes two aligned files and returns their paths."""
-
-    def write(source: bytes, target: bytes):
-        paths = tmp_path / "mine.en", tmp_path / "mine.xx"
-        for path, content in zip(paths, (source, target), strict=True):
-            path.write_bytes(content)
-        return paths
-
-    return write
+from headroom.data.providers.catalogue import chosen_rows, read_set
+from headroom.preparation import acquire
 
 
-@pytest.fixture
-def tsv(tmp_path):
-    """Return a function that writes a table and returns its path."""
+class TestReading:
+    @pytest.fixture
+    def table(self, tmp_path):
+        """Return a function that reads a table with this content."""
 
-    def write(content):
-        path = tmp_path / "mine.tsv"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
+        def read(content, labels=None):
+            path = tmp_path / "mine.tsv"
+            path.write_text(content)
+            return read_labelled(path, labels)
 
-    return write
+        return read
 
+    def test_aligned_lines_are_stripped(self, tmp_path):
+        (tmp_path / "mine.en").write_bytes(b"one \r\n two\r\n")
+        (tmp_path / "mine.xx").write_bytes(b"eins\nzwei")
+        assert read_parallel(tmp_path / "mine.en", tmp_path / "mine.xx") == ParallelText(
+            ["one", "two"], ["eins", "zwei"]
+        )
 
-class TestReadingParallel:
-    def test_lines_are_aligned_and_stripped(self, files):
-        text = read_parallel(*files(b"one \r\n two\r\n", b"eins\nzwei"))
-        assert text == ParallelText(["one", "two"], ["eins", "zwei"])
-
-    @pytest.mark.parametrize(
-        ("source", "target", "message"),
-        [
-            (b"a\nb\nc\n", b"1\n2\n", r"mine\.en: 3 lines, but .*mine\.xx has 2"),
-            (b"a\n\nc\n", b"1\n2\n3\n", r"mine\.en, line 2: empty line"),
-            (b"a\nb\nc\n", b"1\n2\n \t\n", r"mine\.xx, line 3: empty line"),
-            (b"", b"1\n", r"mine\.en: empty file"),
-            (b"a\n", b"", r"mine\.xx: empty file"),
-            (b"a\nb\n", b"1\n\xff\n", r"mine\.xx, line 2: not UTF-8"),
-        ],
-    )
-    def test_bad_files_are_named_with_the_line(self, files, source, target, message):
-        with pytest.raises(HeadroomError, match=message):
-            read_parallel(*files(source, target))
-
-
-class TestReadingLabelled:
-    def test_single_sentences_and_pairs(self, tsv):
-        text = read_labelled(tsv(SINGLE + b"so good\tgood\nso bad \tbad\n"), ["bad", "good"])
+    def test_single_sentences_and_pairs_with_columns_in_any_order(self, table):
+        text = table("sentence\tlabel\nso good\tgood\nso bad \tbad\n", ["bad", "good"])
         assert text == LabelledText(["so good", "so bad"], None, ["good", "bad"])
-        text = read_labelled(tsv(PAIR + b"a\tb\tsame\nc\td\tother"))
-        assert text == LabelledText(["a", "c"], ["b", "d"], ["same", "other"])
+        text = table("id\tlabel\tsentence2\tsentence1\n1\tyes\tb\ta\n2\tno\td\tc")
+        assert text == LabelledText(["a", "c"], ["b", "d"], ["yes", "no"])
         assert text.inputs == [("a", "b"), ("c", "d")]
 
-    @pytest.mark.parametrize(("labels", "written"), [(["0", "1"], ["0.0", "1.0"]), (["0.0", "1.0"], ["0", "1"])])
-    def test_labels_are_numbers_in_any_form(self, tsv, labels, written):
-        content = f"sentence\tlabel\nso bad\t{written[0]}\nso good\t{written[1]}\n"
-        assert read_labelled(tsv(content), labels).labels == labels
+    def test_labels_are_numbers_in_any_form(self, table):
+        for labels, written in ((["0", "1"], "0.0 1.0"), (["0.0", "1.0"], "0 1")):
+            first, second = written.split()
+            assert table(f"sentence\tlabel\nso bad\t{first}\nso good\t{second}\n", labels).labels == labels
         with pytest.raises(HeadroomError, match=r"line 2: undeclared label '1\.5'; use one of 1, 2"):
-            read_labelled(tsv("sentence\tlabel\nx\t1.5\n"), ["1", "2"])
-
-    def test_other_columns_order_mark_and_carriage_returns_are_no_matter(self, tsv):
-        content = "\ufeffid\tlabel\tsentence2\tsentence1\r\n1\tyes\tb\ta\r\n2\tno\td\tc\r\n"
-        assert read_labelled(tsv(content)) == LabelledText(["a", "c"], ["b", "d"], ["yes", "no"])
-
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            (b"", r"mine\.tsv: empty file"),
-            (SINGLE, r"mine\.tsv: no examples"),
-            (b"good film\tgood\n", r"mine\.tsv, line 1: no column 'sentence' in good film, good"),
-            (b"sentence,label\na,good\n", r"line 1: no column 'sentence' in sentence,label"),
-            (b"sentence1\tlabel\na\tgood\n", r"line 1: no column 'sentence2'"),
-            (b"sentence2\tlabel\na\tgood\n", r"line 1: no column 'sentence1'"),
-            (b"sentence\tgold\na\tgood\n", r"line 1: no column 'label' in sentence, gold"),
-            (SINGLE + b"a\tgood\nb\n", r"mine\.tsv, line 3: 1 column; write 2"),
-            (SINGLE + b"a\tgood\nb\tc\tbad\n", r"mine\.tsv, line 3: 3 columns; write 2"),
-            (SINGLE + b"a\tgood\n\nb\tbad\n", r"mine\.tsv, line 3: empty line; write 2"),
-            (SINGLE + b"a\tgood\n \tbad\n", r"mine\.tsv, line 3: a sentence is empty"),
-            (PAIR + b"a\tb\tgood\na\t\tbad\n", r"mine\.tsv, line 3: a sentence is empty"),
-            (SINGLE + b"a\t \n", r"mine\.tsv, line 2: the label is empty"),
-            (SINGLE + b"a\tgood\nb\tgreat\n", r"mine\.tsv, line 3: undeclared label 'great'; use one of bad, good"),
-            (SINGLE + b"a\tgood\nb\tGood\n", r"line 3: undeclared label 'Good'"),
-            (SINGLE + b"a\tgood\n\xff\tgood\n", r"mine\.tsv, line 3: not UTF-8"),
-        ],
-    )
-    def test_bad_files_are_named_with_the_line(self, tsv, content, message):
-        with pytest.raises(HeadroomError, match=message) as caught:
-            read_labelled(tsv(content), ["bad", "good"])
-        assert str(caught.value).count("\n") <= 1
+            table("sentence\tlabel\nx\t1.5\n", ["1", "2"])
 
 
-def labelled_corpus(directory, sets, **changed):
-    """Write a corpus of labels no and yes."""
-    origin = {"source": "files", "licences": ["free"]}
-    given = {"labels": ["no", "yes"], "metrics": ["f1", "accuracy"], "origin": origin} | changed
-    write_labelled_corpus(directory, sets, **given)
+HEADED = {"header": True, "sentences": ["one", "two"], "label": "gold"}
 
 
-LINE_END = "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return"
+def dataset(files, columns, **wanted):
+    """Return a data set of which every set is read in the same way, from files of these names."""
+    about = {"url": "http://127.0.0.1:9/x", "bytes": 1, "sha256": "0" * 64, "licence": "free"}
+    one = {"files": [f"set/{name}" for name in files if name != "list.tsv"], **wanted}
+    entry = {
+        "title": "small",
+        "labels": ["no", "yes"],
+        "metrics": ["accuracy"],
+        "columns": {"names": {"0": "no", "1": "yes"}, **columns},
+        "files": [{"path": f"set/{name}", **about} for name in files],
+        "sets": dict.fromkeys(("train", "valid", "test"), one),
+    }
+    return LabelledDataset.model_validate(entry)
 
 
-@pytest.mark.parametrize(
-    ("labels", "choose", "check"),
-    [
+class TestPublishedFiles:
+    """Files in their published form, with lines that break naive readers."""
+
+    @pytest.fixture
+    def read(self, tmp_path):
+        """Return a function that writes files, a mapping of names to text, and reads them as a set."""
+
+        def write_and_read(files, columns, **wanted):
+            for name, content in files.items():
+                (tmp_path / name).write_bytes(content.encode())
+            return read_set(
+                dataset([*files], columns, **wanted), "train", {f"set/{name}": tmp_path / name for name in files}
+            )
+
+        return write_and_read
+
+    def test_tables_without_a_header_by_number_and_with_one_by_name(self, read):
+        text = read({"a.tsv": "\ufeff1\t*\tgood\n0\t\tbad\n"}, {"sentences": [3], "label": 1}, examples=2)
+        assert text == LabelledText(["good", "bad"], None, ["yes", "no"])
+        text = read({"a.tsv": "\ufeffgold\tid\ttwo\tone\n1\t7\tB\tA\n0\t8\tD\tC\n"}, HEADED, examples=2)
+        assert text == LabelledText(["A", "C"], ["B", "D"], ["yes", "no"])
+
+    def test_tables_are_split_at_newlines_and_tabs_alone_and_quotes_are_kept(self, read):
+        for sentence in ("a\u0085b", '"a" "b', '"a\\', "a\rb"):
+            content = f"gold\tone\ttwo\n1\t{sentence}\tx\n0\tx\t{sentence}\n1\ty\tz\n"
+            text = read({"a.tsv": content}, HEADED, examples=3)
+            assert text == LabelledText([sentence, "x", "y"], ["x", sentence, "z"], ["yes", "no", "yes"])
+
+    def test_aligned_files_keep_step(self, read):
+        for sentence in ("a\u0085b", "a\u2028b", '"a', "a\tb"):
+            files = {"s1": f"{sentence} \nb\n", "s2": f"c\n{sentence}\n", "labels": "1\n0\n"}
+            text = read(files, {"sentences": [1, 2], "label": 3}, examples=2)
+            assert text == LabelledText([sentence, "b"], ["c", sentence], ["yes", "no"])
+
+    def test_rows_are_counted_from_one_below_the_header(self):
+        rows = [
+            ({}, [0, 1, 2, 3, 4, 5, 6]),
+            ({"last": 3}, [0, 1, 2]),
+            ({"first": 6}, [5, 6]),
+            ({"first": 3, "last": 4}, [2, 3]),
+            ({"last": 99}, [0, 1, 2, 3, 4, 5, 6]),
+            ({"only_every": 3}, [2, 5]),
+            ({"except_every": 3}, [0, 1, 3, 4, 6]),
+        ]
+        assert [chosen_rows(7, Rows.model_validate(about)) for about, _ in rows] == [expected for _, expected in rows]
+
+    @pytest.mark.parametrize(("key", "expected"), [("only", ["a", "c"]), ("without", ["b", "d"])])
+    def test_rows_told_by_pairs_of_identifiers(self, read, key, expected):
+        table = "gold\tid1\tid2\tone\ttwo\n1\t1\t2\ta\tx\n1\t2\t1\tb\tx\n0\t1\t3\tc\tx\n0\t4\t2\td\tx\n"
+        told = {key: {"file": "set/list.tsv", "columns": ["id1", "id2"]}}
+        files = {"a.tsv": table, "list.tsv": "1\t3\n1\t2\n9\t9\n"}
+        assert read(files, HEADED, examples=2, **told).first == expected
+
+    def test_a_member_of_an_archive(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
+            packed.writestr("deep/in.tsv", '1\t"a\u0085b\n')
+            packed.writestr("other.tsv", "x")
+        entry = dataset(["packed.zip"], {"sentences": [2], "label": 1}, member="deep/in.tsv", examples=1)
+        text = read_set(entry, "train", {"set/packed.zip": tmp_path / "packed.zip"})
+        assert text == LabelledText(['"a\u0085b'], None, ["yes"])
+
+
+def test_halves_have_the_labels_of_the_whole():
+    for labels, choose, check in (
         ("bg" * 60, {"b": 30, "g": 30}, {"b": 30, "g": 30}),  # every other one
         ("bgg" * 40, {"b": 20, "g": 40}, {"b": 20, "g": 40}),
         ("bgbb" * 10, {"b": 15, "g": 5}, {"b": 15, "g": 5}),  # g is always the second
         ("b" * 9 + "gbg", {"b": 5, "g": 1}, {"b": 5, "g": 1}),  # both g would check
         ("b" * 9 + "g", {"b": 5}, {"b": 4, "g": 1}),  # one g cannot be in both
         ("bbbbb", {"b": 3}, {"b": 2}),
-    ],
-)
-def test_halves_have_the_labels_of_the_whole(labels, choose, check):
-    text = LabelledText([str(place) for place in range(len(labels))], None, list(labels))
-    halves = halve_valid({"valid": text})
-    assert (Counter(halves["choose"].labels), Counter(halves["check"].labels)) == (choose, check)
-    for half in halves.values():  # in their order, with their labels
-        assert [labels[int(one)] for one in half.first] == half.labels
-        assert half.first == sorted(half.first, key=int)
-    assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
+    ):
+        text = LabelledText([str(place) for place in range(len(labels))], None, list(labels))
+        halves = halve_valid({"valid": text})
+        assert (Counter(halves["choose"].labels), Counter(halves["check"].labels)) == (choose, check), labels
+        for half in halves.values():  # in their order, with their labels
+            assert [labels[int(one)] for one in half.first] == half.labels
+            assert half.first == sorted(half.first, key=int)
+        assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
+
+
+LINE_END = "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return"
 
 
 def shared_by_all(sets, count):
     """Return the rows of equal sets of different examples."""
     return [{"set": later, "also_in": one, "exact": count, "normalised": count} for one, later in combinations(sets, 2)]
+
+
+def labelled_corpus(directory, sets, **changed):
+    """Write a corpus of labels no and yes."""
+    origin = {"source": "files", "licences": ["free"]}
+    write_labelled_corpus(directory, sets, labels=["no", "yes"], metrics=["f1", "accuracy"], origin=origin, **changed)
 
 
 class TestWriting:
@@ -170,22 +191,18 @@ class TestWriting:
         sets = dict.fromkeys(("train", "choose", "check", "test", "sea"), text)
         labelled_corpus(tmp_path, sets, far=["sea"])
         record = read_labelled_record(tmp_path)
-        assert list(record.items()) == [
-            ("evaluation_sets", ["choose", "check", "test", "sea"]),
-            ("far", ["sea"]),
-            ("labels", ["no", "yes"]),
-            ("metrics", ["f1", "accuracy"]),
-            ("sentences_per_example", 2),
-            ("origin", {"source": "files", "licences": ["free"]}),
-            ("sizes", dict.fromkeys(sets, 3)),
-            ("disagreeing", {}),
-            ("label_sizes", {name: {"no": 1, "yes": 2} for name in sets}),
-            ("words", dict.fromkeys(sets, 9)),  # a b | c d (the break is white space) | "e | A | B | C C
-            ("left_out", {}),
-            ("odd", {LINE_END: dict.fromkeys(sets, 1)}),
-            ("repeated", shared_by_all([*sets], 3)),
-            ("sha256", {f"{name}.tsv": sha256(tmp_path / f"{name}.tsv") for name in sets}),
-        ]
+        assert (
+            record.items()
+            >= {
+                "labels": ["no", "yes"],
+                "metrics": ["f1", "accuracy"],
+                "sentences_per_example": 2,
+                "disagreeing": {},
+                "label_sizes": {name: {"no": 1, "yes": 2} for name in sets},
+                "words": dict.fromkeys(sets, 9),  # a b | c d (the break is white space) | "e | A | B | C C
+                "sha256": {f"{name}.tsv": sha256(tmp_path / f"{name}.tsv") for name in sets},
+            }.items()
+        )
         content = 'sentence1\tsentence2\tlabel\na b\tA\tyes\nc\u0085d\tB\tno\n"e\tC C\tyes\n'
         assert (tmp_path / "sea.tsv").read_bytes() == content.encode()
         assert read_labelled(tmp_path / "train.tsv", record["labels"]) == text
@@ -195,18 +212,86 @@ class TestWriting:
         labelled_corpus(tmp_path, {"train": text, "test": text})
         assert (tmp_path / "test.tsv").read_bytes() == b"sentence\tlabel\na b\tyes\nc d\tno\ne f g\tno\n"
 
-    @pytest.mark.parametrize(
-        ("test", "message"),
-        [
+    def test_nothing_is_written_if_a_set_is_not_sound(self, tmp_path):
+        train = LabelledText(["a"], None, ["yes"])
+        for test, message in (
             (LabelledText(["a", "\n"], None, ["yes", "no"]), r"test\.tsv, line 3: a sentence is empty"),
             (LabelledText(["a"], None, ["maybe"]), r"test\.tsv, line 2: undeclared label 'maybe'; use one of no, yes"),
             (LabelledText([], None, []), r"test\.tsv: no examples"),
             (LabelledText(["a", "b"], None, ["no", "no"]), "set test: all 2 examples have the label 'no', so that f1"),
             (LabelledText(["a"], ["b"], ["yes"]), "train has single sentences, test has pairs of sentences"),
-        ],
+        ):
+            with pytest.raises(HeadroomError, match=message):
+                labelled_corpus(tmp_path / "out", {"train": train, "test": test})
+            assert not (tmp_path / "out").exists()
+
+
+LINES = [f"Sentence number {number} is here." for number in range(1000)]
+
+
+class TestExamination:
+    """Counts of examples that occur again, and of characters that hint at damage."""
+
+    TRAIN = LINES[:300]
+    TEST = (
+        *TRAIN[:30],
+        *(f"{line.upper()}  " for line in TRAIN[30:60]),
+        *(line[:-1] for line in TRAIN[60:90]),
+        *LINES[400:570],
+        *[LINES[600]] * 40,
     )
-    def test_nothing_is_written_if_a_set_is_not_sound(self, tmp_path, test, message):
-        train = LabelledText(["a"], None, ["yes"])
-        with pytest.raises(HeadroomError, match=message):
-            labelled_corpus(tmp_path / "out", {"train": train, "test": test})
-        assert not (tmp_path / "out").exists()
+    FOUND = (
+        {"set": "test", "also_in": "test", "exact": 39, "normalised": 39, "widening": 2.49},  # sqrt((260 + 40²) / 300)
+        {"set": "test", "also_in": "train", "exact": 30, "normalised": 90},
+    )
+
+    def acquired(self, directory, kind, sets):
+        """Run the stage on sets, the lines of a file or two aligned files each, and return the record."""
+        corpus = {"source": "files", **({"labels": ["0", "1"]} if kind == "labelled" else {})}
+        for name, lines in sets.items():
+            (directory / name).write_text("\n".join(lines))
+            place = str(directory / name)
+            corpus[name] = {"source": place, "target": place} if kind == "parallel" else place
+        flags = ["--kind", kind, "--output", str(directory / "corpus"), "--settings", json.dumps({"corpus": corpus})]
+        acquire.main(flags)
+        return json.loads((directory / "corpus/corpus.json").read_text())
+
+    @pytest.mark.parametrize("kind", ["parallel", "labelled", "documents"])
+    def test_examples_of_another_set_and_of_the_same_are_counted(self, tmp_path, caplog, kind):
+        sets = {"train": self.TRAIN, "valid": LINES[700:760], "test": self.TEST}
+        if kind == "labelled":
+            sets = {
+                name: ["sentence\tlabel", *(f"{line}\t{n % 2}" for n, line in enumerate(lines))]
+                for name, lines in sets.items()
+            }
+        assert self.acquired(tmp_path, kind, sets)["repeated"] == [*self.FOUND]
+        said = "90 of 300 examples of test are in train too (60 of them with another case, spaces or punctuation)"
+        assert said in caplog.text
+
+    def test_examples_with_two_labels_are_counted(self, tmp_path, caplog):
+        lines = [*LINES[:20], *(line.upper() for line in LINES[:3]), LINES[1]]
+        rows = [f"{line}\t{label}" for line, label in zip(lines, "0" * 20 + "1100", strict=True)]
+        valid = [f"{line}\t{n % 2}" for n, line in enumerate(LINES[500:540])]
+        sets = {"valid": ["sentence\tlabel", *valid], "test": ["sentence\tlabel", *rows]}
+        assert self.acquired(tmp_path, "labelled", sets)["disagreeing"] == {"test": 5}
+        assert "5 of 24 examples of test are in it with another label too" in caplog.text
+
+    def test_pairs_of_sentences_are_equal_if_both_are(self):
+        text = LabelledText(["a", "A", "a"], ["b", "b.", "c"], ["0", "0", "1"])
+        assert count_repeated({"test": text.inputs}) == [
+            {"set": "test", "also_in": "test", "exact": 0, "normalised": 1, "widening": 1.291}
+        ]
+        assert count_repeated({"test": ParallelText(["a", "b"], ["c", "c"]).inputs}) == []
+
+    def test_text_of_another_encoding_is_found_and_rare_letters_are_not(self):
+        for text in (
+            "K\u00e4se \u00fcber \u00d6l",
+            "caf\u00e9 \u00c0 la",
+            "it\u2019s \u201cfine\u201d\u2026",
+            "\u00df",
+        ):
+            for encoding in ("latin-1", "cp1252"):
+                wrong = text.encode().decode(encoding, "replace")
+                assert [1] in find_odd([text, wrong]).values(), (text, encoding)
+        rare = ["IRM\u00c3\u2019", "\u00abIRM\u00c3\u00bb", "N\u00c3O \u00c2 \u00e2ge", "100 \u20ac \u2122"]
+        assert find_odd(rare) == {}

@@ -1,6 +1,7 @@
+"""Dependency trees: places of words in the text, and those of the generated language come back."""
+
 import conllu
 import pytest
-from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.data.providers.generated import generate_sets
 from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
@@ -55,29 +56,6 @@ def test_text_is_made_of_the_forms_where_the_file_has_none(tmp_path):
         ("zu", 0, 3), ("dem", 0, 3), ("Haus", 4, 8), ("!", 8, 9),
     ]  # fmt: skip
     assert relations_in([sentence]) == ["case", "det", "punct"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "place", "message"),
-    [
-        (row(1, "I", "_", "nsubj"), 2, r"line 10: the word has no governor"),
-        (row(1, "I", 6, "nsubj"), 2, r"line 10: unknown governor 6; give a number up to 5"),
-        (row(1, "I", 0, "root"), 2, r"line 10: not a tree, 2 words have governor 0"),
-        (row(1, "I", 1, "nsubj"), 2, r"line 10: not a tree, the word depends on itself"),
-        (row(4, "slept", 0, "root"), 6, r"line 14: tree and text do not align, 'slept' is not in the text, .*'sleep"),
-        ("# text = I don't sleep. Now", 1, r"line 16: tree and text do not align, no word of the tree is 'Now'"),
-        (row(7, "I", 4, "nsubj"), 2, r"line 8: the words of the sentence are not numbered consecutively"),
-        ("1 I", 2, r"line 10: not a word in CoNLL-U; write a number and nine more columns"),
-        (row(1, "I", 4, "nsubj").rpartition("\t")[0], 2, r"line 10: not a word in CoNLL-U"),
-        (row(1, "", 4, "nsubj"), 2, r"line 10: not a word in CoNLL-U"),
-        (row("01", "I", 4, "nsubj"), 2, r"line 10: not a word in CoNLL-U"),
-        (row(1, "I", "four", "nsubj"), 2, r"line 8: not CoNLL-U"),
-    ],
-)
-def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_path):
-    lines = [*ENGLISH[:place], changed, *ENGLISH[place + 1 :]]
-    with pytest.raises(HeadroomError, match=r"b\.conllu, " + message):
-        read_trees(written(tmp_path / "b.conllu", [*GERMAN, "", "", *lines]))
 
 
 def test_words_of_plain_text_are_what_white_space_separates():
