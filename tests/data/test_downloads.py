@@ -1,42 +1,131 @@
-"""Downloads over a faulty network: a local server that truncates, stalls, is slow, refuses and returns wrong data."""
+"""Downloads over a faulty network: a local server that truncates, stalls, refuses and returns wrong data."""
 
+import gzip
 import hashlib
+import logging
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from dataclasses import replace
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from faulty_server import LONG, Answer
 from headroom.core.errors import HeadroomError
+from headroom.data import archives, downloads
+from headroom.data.archives import fetch_archive
+from headroom.data.catalogue import SideFile
 from headroom.data.downloads import CHUNK, Patience, download
-from study import ROOT
+from headroom.data.providers.catalogue import fetch, read_unpacked_lines
+from study import ROOT, wait_until
+
+LONG = 60.0
+"""Seconds of a stall: longer than any test waits for it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    Attributes:
+        body: The whole file.
+        status: The status, except for partial content.
+        headers: More headers.
+        wait: Seconds before the answer.
+        cut: Bytes after which the connection is closed, although more were announced.
+        drip: Bytes that are sent at once, one hundredth of a second apart.
+        ranged: Whether range requests are answered by partial content.
+    """
+
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+    cut: int | None = None
+    drip: int | None = None
+    ranged: bool = False
+
+
+@dataclass
+class FaultyServer:
+    """A running server: gives its answers in turn, the last one again and again, and notes what it was asked."""
+
+    address: str = ""
+    answers: list[Answer] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    ranges: list[str] = field(default_factory=list)  # "" for the whole file
+
+    def gives(self, *answers: Answer) -> str:
+        """Set the answers and return the address of a file."""
+        self.answers[:] = answers
+        return f"{self.address}/text.gz"
+
+    def answer(self, path: str, wanted: str) -> tuple[Answer, int, bytes, Mapping[str, str]]:
+        """Return the next answer with its status, body and headers: partial content if requested and allowed."""
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.paths.append(path)
+        self.ranges.append(wanted)
+        if not wanted or not answer.ranged:
+            return answer, answer.status, answer.body, answer.headers
+        start, end = int(wanted.removeprefix("bytes=").removesuffix("-")), len(answer.body)
+        if start >= end:
+            return answer, 416, b"", {}
+        return answer, 206, answer.body[start:], {"Content-Range": f"bytes {start}-{end - 1}/{end}"}
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    """A local server with configurable answers."""
+    over = threading.Event()
+    state = FaultyServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer, status, body, headers = state.answer(self.path, self.headers.get("Range", ""))
+            if over.wait(answer.wait):
+                return
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            body = body[: answer.cut]
+            step = answer.drip or max(1, len(body))
+            try:
+                for start in range(0, len(body), step):
+                    self.wfile.write(body[start : start + step])
+                    if answer.drip and over.wait(0.01):
+                        return
+            except OSError:
+                pass  # the other side has had enough
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.address = f"http://127.0.0.1:{running.server_port}"
+    threading.Thread(target=running.serve_forever, args=(0.05,), daemon=True).start()
+    yield state
+    over.set()
+    running.shutdown()
+    running.server_close()
+
 
 BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
 RANGED = Answer(BODY, ranged=True)
-HURRIED = Patience(tries=3, pause=0.01, timeout=0.3, limit=5.0)
+PATIENT = Patience(tries=3, pause=0.01)
+HURRIED = replace(PATIENT, timeout=0.3)
 
 
 def checksum(content):
     return hashlib.sha256(content).hexdigest()
-
-
-@pytest.fixture
-def get(tmp_path):
-    """Return a function that downloads a file into `tmp_path` and returns its content."""
-
-    def load(*addresses, patience=HURRIED, body=BODY, known=True):
-        about = {"expected": checksum(body), "size": len(body)} if known else {"expected": None}
-        download(addresses, tmp_path / "out/text.gz", place="set/text.gz", patience=patience, **about)
-        return (tmp_path / "out/text.gz").read_bytes()
-
-    return load
 
 
 def left(directory):
@@ -44,15 +133,38 @@ def left(directory):
     return sorted(path.name for path in directory.rglob("*") if path.is_file())
 
 
-def refused(get, *addresses, patience=HURRIED):
+@pytest.fixture
+def get(tmp_path):
+    """Return a function that downloads a file into `tmp_path` and returns its content."""
+
+    def load(*addresses, patience=PATIENT, body=BODY, known=True):
+        about = {"expected": checksum(body), "size": len(body)} if known else {"expected": None}
+        download(addresses, tmp_path / "out/text.gz", place="set/text.gz", patience=patience, **about)
+        return (tmp_path / "out/text.gz").read_bytes()
+
+    return load
+
+
+def refused(get, *addresses, **about):
     """Return the message of a download that fails: two lines at most."""
     with pytest.raises(HeadroomError) as caught:
-        get(*addresses, patience=patience)
+        get(*addresses, **about)
     message = str(caught.value)
     assert message.startswith("text.gz: cannot download from http")
     assert message.endswith(";\ncheck the network, or give a mirror with set/text.gz")
     assert message.count("\n") == 1
     return message
+
+
+def in_a_process(address: str, path: Path, before: str = "pass") -> "subprocess.Popen[str]":
+    """Start the download of the file in a process of its own."""
+    code = (
+        f"import pathlib, resource, sys; {before}; from headroom.data.downloads import download; "
+        f"download([sys.argv[1]], pathlib.Path(sys.argv[2]), place='', expected='{checksum(BODY)}')"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    command = [sys.executable, "-c", code, address, str(path)]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -70,42 +182,44 @@ def test_a_file_comes_whole_and_alone(get, server, tmp_path, known):
         Answer(BODY, cut=70_000),
         Answer(status=503),
         Answer(status=429, headers={"Retry-After": "0"}),
-        Answer(BODY, wait=LONG),
     ],
-    ids=["no byte", "cut", "503", "429", "stall"],
+    ids=["no byte", "cut", "503", "429"],
 )
 def test_what_may_pass_is_tried_again(get, server, tmp_path, mishap):
     assert get(server.gives(mishap, mishap, Answer(BODY))) == BODY
-    assert len(server.asked) == 3
+    assert len(server.paths) == 3
     assert left(tmp_path) == ["text.gz"]
 
 
+def test_a_stall_is_given_up_and_tried_again(get, server):
+    stall = Answer(BODY, wait=LONG)
+    assert get(server.gives(stall, stall, Answer(BODY)), patience=replace(HURRIED, tries=20)) == BODY
+    assert len(server.paths) >= 3
+
+
 @pytest.mark.parametrize(
-    ("mishap", "reason"),
+    ("mishap", "reason", "patience"),
     [
-        (Answer(status=503), "status 503"),
-        (Answer(BODY, cut=70_000), r"IncompleteRead\(70000 bytes read, 130000 more expected\)"),
-        (Answer(BODY, wait=LONG), r"Read timed out\. \(read timeout=0\.3\)"),
+        (Answer(status=503), "status 503", PATIENT),
+        (Answer(BODY, cut=70_000), "IncompleteRead(70000 bytes read, 130000 more expected)", PATIENT),
+        (Answer(BODY, wait=LONG), "Read timed out. (read timeout=0.3)", HURRIED),
     ],
     ids=["503", "cut", "stall"],
 )
-def test_what_does_not_pass_ends_soon(get, server, tmp_path, mishap, reason):
-    start = time.monotonic()
-    with pytest.raises(HeadroomError, match=reason):
-        get(server.gives(mishap))
-    assert time.monotonic() - start < 2.5
-    assert len(server.asked) == 3
+def test_what_does_not_pass_ends(get, server, tmp_path, mishap, reason, patience):
+    assert reason in refused(get, server.gives(mishap), patience=patience)
+    assert len(server.paths) == 3
     assert not (tmp_path / "out/text.gz").exists()
-    with pytest.raises(HeadroomError, match=reason):
-        get(server.gives(mishap), known=False)
-    assert left(tmp_path / "out") in ([], [".text.gz.part"])
+    assert reason in refused(get, server.gives(mishap), patience=patience, known=False)
+    assert left(tmp_path) in ([], [".text.gz.part"])
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
-def test_what_will_not_change_is_not_asked_again(get, server, status):
-    address = server.gives(Answer(status=status))
-    assert f"from {address}: status {status};" in refused(get, address)
-    assert len(server.asked) == 1
+def test_what_will_not_change_is_not_asked_again(get, server):
+    for status in (400, 401, 403, 404, 410):
+        server.paths.clear()
+        address = server.gives(Answer(status=status))
+        assert f"from {address}: status {status};" in refused(get, address)
+        assert len(server.paths) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,7 +229,7 @@ def test_the_next_address_is_tried(get, server, tmp_path, bad, caplog):
     tries = 3 if bad.status == 503 else 1
     address = server.gives(*[bad] * tries, Answer(BODY))
     assert get(f"{address}?first", f"{address}?second") == BODY
-    assert [asked.path for asked in server.asked] == ["/text.gz?first"] * tries + ["/text.gz?second"]
+    assert server.paths == ["/text.gz?first"] * tries + ["/text.gz?second"]
     assert f"text.gz: cannot download from {address}?first" in caplog.text
     assert left(tmp_path) == ["text.gz"]
 
@@ -124,7 +238,7 @@ def test_wrong_bytes_are_told_with_both_checksums_and_leave_nothing(get, server,
     page = b"<html>log in first</html>"
     message = refused(get, server.gives(replace(RANGED, body=page)))
     assert f"expected {checksum(BODY)} but got {checksum(page)}" in message
-    assert len(server.asked) == 1
+    assert len(server.paths) == 1
     assert left(tmp_path) == []
 
 
@@ -157,51 +271,51 @@ class TestResuming:
     def test_without_end_if_each_try_gets_on(self, get, server):
         whole = Answer(BODY * 30, ranged=True)
         assert get(server.gives(*[replace(whole, cut=1_200_000)] * 4, whole), body=BODY * 30) == BODY * 30
-        assert len(server.asked) == 5 > HURRIED.tries
+        assert len(server.paths) == 5 > PATIENT.tries
 
-    @pytest.mark.parametrize("part", [BODY[:70_000], BODY, OTHER, BODY + OTHER, b""])
-    def test_in_a_later_call(self, get, server, tmp_path, part):
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out/.text.gz.part").write_bytes(part)
-        assert get(server.gives(RANGED)) == BODY
-        assert left(tmp_path) == ["text.gz"]
+    def test_in_a_later_call(self, get, server, tmp_path):
+        for part in (BODY[:70_000], BODY, OTHER, BODY + OTHER, b""):
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out/.text.gz.part").write_bytes(part)
+            assert get(server.gives(RANGED)) == BODY
+            assert left(tmp_path) == ["text.gz"]
+            shutil.rmtree(tmp_path / "out")
 
     def test_after_a_kill(self, get, server, tmp_path):
-        address = server.gives(replace(RANGED, drip=4_000))
+        address = server.gives(replace(RANGED, drip=400))
         part = tmp_path / "out/.text.gz.part"
-        code = (
-            "import pathlib, sys; from headroom.data.downloads import download; "
-            f"download([sys.argv[1]], pathlib.Path(sys.argv[2]), place='', expected='{checksum(BODY)}')"
-        )
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, address, str(tmp_path / "out/text.gz")],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "workflow")},
-        )
-        while process.poll() is None and not (part.is_file() and part.stat().st_size > 20_000):
-            time.sleep(0.01)
+        process = in_a_process(address, tmp_path / "out/text.gz")
+        wait_until(lambda: (part.is_file() and part.stat().st_size > 0) or process.poll() is not None)
         process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
         have = part.stat().st_size
         server.answers[:] = [RANGED]
         assert get(address) == BODY
         assert server.ranges == ["", f"bytes={have}-"]
 
 
-def test_a_trickle_is_given_up_and_gone_on_with_later(get, server, tmp_path):
-    address = server.gives(replace(RANGED, drip=800))
-    start = time.monotonic()
-    assert "too slow: " in refused(get, address, patience=replace(HURRIED, limit=0.3, slowest=1e6))
-    assert time.monotonic() - start < 2
-    have = (tmp_path / "out/.text.gz.part").stat().st_size
-    assert 0 < have < len(BODY)
-    server.answers[:] = [RANGED]
-    assert get(address) == BODY
-    assert server.ranges == ["", f"bytes={have}-"]
+class TestPace:
+    """The clock goes on by a tenth of a second for every chunk."""
 
+    PATIENCE = replace(PATIENT, limit=0.1)
 
-def test_a_slow_file_that_keeps_its_pace_is_waited_for(get, server):
-    patience = replace(HURRIED, limit=0.3, slowest=100_000)
-    assert get(server.gives(Answer(BODY, drip=4_000)), patience=patience) == BODY
+    @pytest.fixture(autouse=True)
+    def clock(self, monkeypatch):
+        ticks = iter(range(10_000))
+        monkeypatch.setattr(downloads, "time", SimpleNamespace(monotonic=lambda: next(ticks) / 10))
+
+    def test_a_trickle_is_given_up_and_gone_on_with_later(self, get, server, tmp_path):
+        address = server.gives(RANGED)
+        message = refused(get, address, patience=replace(self.PATIENCE, slowest=2 * 10 * CHUNK))
+        have = 3 * CHUNK  # a tenth of a second, and half of one for every chunk
+        assert f"too slow: {have} bytes in 0 s" in message
+        assert (tmp_path / "out/.text.gz.part").stat().st_size == have
+        assert get(address) == BODY
+        assert server.ranges == ["", f"bytes={have}-"]
+
+    def test_a_slow_file_that_keeps_its_pace_is_waited_for(self, get, server):
+        assert get(server.gives(Answer(BODY)), patience=replace(self.PATIENCE, slowest=10 * CHUNK)) == BODY
 
 
 def test_an_older_file_stays_until_the_new_one_is_whole(get, server, tmp_path):
@@ -213,13 +327,9 @@ def test_an_older_file_stays_until_the_new_one_is_whole(get, server, tmp_path):
 
 
 def test_what_cannot_be_written_is_told_and_leaves_nothing(get, server, tmp_path):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
-        with pytest.raises(HeadroomError, match=r"out/text\.gz: cannot write, File too large"):
-            get(server.gives(RANGED))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"
+    process = in_a_process(server.gives(RANGED), tmp_path / "out/text.gz", limit)
+    assert "out/text.gz: cannot write, File too large" in process.communicate(timeout=60)[1]
     assert left(tmp_path) == []
     (tmp_path / "out/text.gz").mkdir()
     with pytest.raises(HeadroomError, match=r"out/text\.gz: cannot write, Is a directory"):
@@ -228,3 +338,90 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(get, server, tmp_path
     (tmp_path / "out").write_text("a file, no directory")
     with pytest.raises(HeadroomError, match=r"out/text\.gz: cannot write"):
         get(server.gives(RANGED))
+
+
+CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
+WRONG = CONTENT[:-1] + b"?"
+UNREACHABLE = "http://127.0.0.1:9/text.gz"
+
+
+def catalogued(url=UNREACHABLE, lines=2):
+    """Return the catalogue's entry of a small file."""
+    about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
+    return SideFile(path="set/text.gz", url=url, licence="none", **about)
+
+
+class TestFetching:
+    """Catalogued files and archives: from a mirror, or as published."""
+
+    @pytest.fixture(params=["catalogue", "archive"])
+    def way(self, request, tmp_path):
+        """Return one of the two ways to fetch a file: `get`, its place in a mirror, and whether that is copied."""
+
+        def of_catalogue(url, mirror=None):
+            return fetch(catalogued(url), tmp_path / "out", mirror=mirror, patience=PATIENT)
+
+        def of_archive(url, mirror=None):
+            expected = checksum(CONTENT)
+            return fetch_archive(url, tmp_path / "out/set", expected=expected, mirror=mirror, patience=PATIENT)
+
+        if request.param == "catalogue":
+            return SimpleNamespace(get=of_catalogue, place="set/text.gz", copies=True)
+        return SimpleNamespace(get=of_archive, place="released/text.gz", copies=False)
+
+    @pytest.fixture
+    def mirror(self, tmp_path, way):
+        """Return a function that puts content into a mirror and returns the mirror."""
+
+        def put(content):
+            (tmp_path / "mirror" / way.place).parent.mkdir(parents=True)
+            (tmp_path / "mirror" / way.place).write_bytes(content)
+            return tmp_path / "mirror"
+
+        return put
+
+    def test_a_mirror_is_tried_first(self, tmp_path, server, way, mirror):
+        path = way.get(server.gives(Answer(CONTENT)), mirror(CONTENT))
+        assert path == (tmp_path / "out/set/text.gz" if way.copies else tmp_path / "mirror" / way.place)
+        assert path.read_bytes() == CONTENT
+        assert server.paths == []
+
+    def test_a_wrong_file_in_a_mirror_is_an_error_with_both_checksums(self, tmp_path, way, mirror):
+        with pytest.raises(HeadroomError, match=f"mirror/{way.place}: ") as caught:
+            way.get(UNREACHABLE, mirror(WRONG))
+        message = str(caught.value)
+        assert f"expected sha256 {checksum(CONTENT)}" in message
+        assert f"found {checksum(WRONG)} ({len(WRONG)} bytes)" in message
+        assert message.count("\n") <= 1
+        assert left(tmp_path) == ["text.gz"], "a mirror is not written to"
+
+    def test_what_a_mirror_lacks_is_downloaded_once(self, tmp_path, server, way, caplog):
+        caplog.set_level(logging.INFO)
+        (tmp_path / "mirror").mkdir()
+        url = server.gives(Answer(CONTENT))
+        assert way.get(url, tmp_path / "mirror").read_bytes() == CONTENT
+        assert f"downloading {url}" in caplog.text
+        assert (f"({len(CONTENT)} bytes; licence: none)" in caplog.text) == way.copies
+        assert way.get(url) == tmp_path / "out/set/text.gz"
+        assert len(server.paths) == 1, "a file that is there is not fetched again"
+
+    def test_a_wrong_download_is_an_error_with_both_checksums_and_leaves_nothing(self, tmp_path, server, way):
+        both = f"expected {checksum(CONTENT)} but got {checksum(WRONG)}"
+        with pytest.raises(HeadroomError, match=both) as caught:
+            way.get(server.gives(Answer(WRONG)))
+        assert f"mirror with {way.place}" in str(caught.value)
+        assert left(tmp_path) == []
+
+    def test_unpacking_splits_at_newlines_alone_and_counts(self, tmp_path, monkeypatch):
+        path = tmp_path / "text.gz"
+        path.write_bytes(CONTENT)
+        assert read_unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
+        with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
+            read_unpacked_lines(path, catalogued(lines=3))
+        path.write_bytes(b"no gzip")
+        with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
+            read_unpacked_lines(path, catalogued())
+        monkeypatch.setattr(archives, "LEAST", 100_000)
+        path.write_bytes(gzip.compress(bytes(10_000_000)))
+        with pytest.raises(HeadroomError, match=r"text\.gz: unpacks to \d+ bytes, 1\d\d times its size"):
+            read_unpacked_lines(path, catalogued())
