@@ -193,7 +193,7 @@ def test_what_may_pass_is_tried_again(get, server, tmp_path, mishap):
 
 def test_a_stall_is_given_up_and_tried_again(get, server):
     stall = Answer(BODY, wait=LONG)
-    assert get(server.gives(stall, stall, Answer(BODY)), patience=replace(HURRIED, tries=20)) == BODY
+    assert get(server.gives(stall, stall, Answer(BODY)), patience=replace(HURRIED, tries=20, pause=0)) == BODY
     assert len(server.paths) >= 3
 
 
