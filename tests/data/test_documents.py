@@ -5,7 +5,6 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from headroom.data.documents import divide, divide_sets, read_documents, read_pairs
 from headroom.preparation import acquire
 
@@ -25,16 +24,10 @@ def record(directory: Path) -> dict[str, object]:
 
 
 class TestDocuments:
-    @pytest.mark.parametrize(
-        ("how", "documents"),
-        [
-            ("line", ["one", "two", "three"]),
-            ("blank", ["one\ntwo", "three"]),
-            ("file", ["one\ntwo\n\nthree"]),
-        ],
-    )
-    def test_are_lines_or_parts_or_all(self, how, documents):
-        assert divide(["", "one", "two", "", "three", " ", ""], how, "text") == documents
+    def test_are_lines_or_parts_or_all(self):
+        ways = {"line": ["one", "two", "three"], "blank": ["one\ntwo", "three"], "file": ["one\ntwo\n\nthree"]}
+        for how, documents in ways.items():
+            assert divide(["", "one", "two", "", "three", " ", ""], how, "text") == documents
 
     def test_of_wikitext_are_articles(self):
         first, second = divide(WIKI.split("\n"), "titles", "wiki")
@@ -53,14 +46,12 @@ class TestDivision:
         assert divide_sets(self.ALL, valid=0.3, test=0.2, seed=1, name="text") == sets
         assert divide_sets(self.ALL, valid=0.3, test=0.2, seed=2, name="text") != sets
 
-    @pytest.mark.parametrize(
-        ("count", "shares"), [(3, (0.01, 0.01)), (3, (0.5, 0.5)), (4, (0.9, 0.1)), (7, (0.5, 0.5))]
-    )
-    def test_leaves_no_evaluation_set_empty(self, count, shares):
-        sets = divide_sets(self.ALL[:count], valid=shares[0], test=shares[1], seed=1, name="text")
-        assert len(sets["valid"]) >= 2
-        assert sets["test"]
-        assert sum(map(len, sets.values())) == count
+    def test_leaves_no_evaluation_set_empty(self):
+        for count, valid, test in ((3, 0.01, 0.01), (3, 0.5, 0.5), (4, 0.9, 0.1), (7, 0.5, 0.5)):
+            sets = divide_sets(self.ALL[:count], valid=valid, test=test, seed=1, name="text")
+            assert len(sets["valid"]) >= 2
+            assert sets["test"]
+            assert sum(map(len, sets.values())) == count
 
     def test_of_validation_is_odd_and_even_documents(self, tmp_path):
         for name in ("valid", "test", "news"):
@@ -73,15 +64,6 @@ class TestDivision:
         assert record(tmp_path)["documents"] == {"train": 0, "choose": 2, "check": 2, "test": 4, "news": 4}
         assert record(tmp_path)["bytes"]["test"] == 4 * len("test 1")
 
-    def test_counts_documents_in_two_sets(self, tmp_path, caplog):
-        (tmp_path / "valid").write_text("a\na\nb\nc\n")
-        (tmp_path / "test").write_text("a\nb\nd\n")
-        acquired(tmp_path, valid=str(tmp_path / "valid"), test=str(tmp_path / "test"), train=str(tmp_path / "test"))
-        found = {(row["set"], row["also_in"]): row["exact"] for row in record(tmp_path)["repeated"]}
-        of_train = {("choose", "train"): 2, ("check", "train"): 1, ("test", "train"): 3}
-        assert found == {**of_train, ("check", "choose"): 1, ("test", "choose"): 2, ("test", "check"): 1}
-        assert "2 of 3 examples of test are in choose too" in caplog.text
-
     def test_of_a_directory_takes_every_file(self, tmp_path):
         (tmp_path / "texts").mkdir()
         for number in range(4):
@@ -91,13 +73,10 @@ class TestDivision:
         assert sorted(chain(*sets.values())) == [f"first {number}\n\nsecond" for number in range(4)]
 
 
-class TestPairs:
-    TABLE = "bad\tgroup\tnote\tgood\nThe dog bark.\tagreement\tx\tThe dog barks.\n"
-
-    def test_are_written_beside_the_text_and_go_with_the_setting(self, tmp_path):
-        (tmp_path / "pairs.tsv").write_text(self.TABLE)
-        (tmp_path / "text.txt").write_text("one\ntwo\nthree\n")
-        acquired(tmp_path, str(tmp_path / "pairs.tsv"), path=str(tmp_path / "text.txt"))
-        assert read_pairs(tmp_path / "corpus/pairs.tsv") == read_pairs(tmp_path / "pairs.tsv")
-        acquired(tmp_path, path=str(tmp_path / "text.txt"))
-        assert not (tmp_path / "corpus/pairs.tsv").exists()
+def test_pairs_are_written_beside_the_text_and_go_with_the_setting(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("bad\tgroup\tnote\tgood\nThe dog bark.\tagreement\tx\tThe dog barks.\n")
+    (tmp_path / "text.txt").write_text("one\ntwo\nthree\n")
+    acquired(tmp_path, str(tmp_path / "pairs.tsv"), path=str(tmp_path / "text.txt"))
+    assert read_pairs(tmp_path / "corpus/pairs.tsv") == read_pairs(tmp_path / "pairs.tsv")
+    acquired(tmp_path, path=str(tmp_path / "text.txt"))
+    assert not (tmp_path / "corpus/pairs.tsv").exists()

@@ -1,7 +1,6 @@
 """Dependency trees: places of words in the text, and those of the generated language come back."""
 
 import conllu
-import pytest
 from headroom.core.files import write_lines
 from headroom.data.providers.generated import generate_sets
 from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
@@ -65,17 +64,12 @@ def test_words_of_plain_text_are_what_white_space_separates():
     assert relations_in([sentence]) == []
 
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory):
-    """Return the far set, the richest one, its file, and what an independent library reads in it."""
+def test_generated_trees_come_back(tmp_path):
+    """Of the far set, the richest one; an independent library reads its comments."""
     pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=400))["far"]
-    path = tmp_path_factory.mktemp("trees") / "far.conllu"
+    path = tmp_path / "far.conllu"
     write_lines(path, pair.beside("far")["far.conllu"])
-    return pair, path, conllu.parse(path.read_text(encoding="utf-8"))
-
-
-def test_generated_trees_come_back(generated):
-    pair, path, trees = generated
+    trees = conllu.parse(path.read_text(encoding="utf-8"))
     read = read_trees(path)
     assert [sentence.text for sentence in read] == pair.source
     names = [f"far-{number}" for number in range(1, 401)]

@@ -1,15 +1,30 @@
-"""Is a sentence of the grammar true in a small world? An oracle for entailment that is independent of edits.
+"""Generated text: labels are true in small worlds, nothing but the meaning tells them, and no sentence occurs twice.
 
 A world has three things of every noun. `the` and `this` mean the first of them, or all three in the plural. What
 adjectives, adverbs and prepositional phrases say is a fact or not; a clause is true if an event of the world fits it.
-Quantifiers take scope from left to right. Words that exclude each other are never both true.
+Quantifiers take scope from left to right. Words that exclude each other are never both true. Nothing here uses the
+code of edits: it is an oracle for entailment.
 """
 
 import random
-from itertools import product
+import re
+from collections import Counter
+from itertools import islice, product
 
+import pytest
 from headroom.data.grammar import source
+from headroom.data.grammar.changes import changes, denials, exclusions
+from headroom.data.grammar.donor_phrases import DonorPhrases
+from headroom.data.grammar.edits import stronger, weaker
+from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, _is_clear, build_text
+from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.tree import Coordination, Name, NounPhrase, PrepositionalPhrase, Sentence, Subordinate
+from headroom.data.providers.generated import generate_sets
+from headroom.data.providers.generated_pairs import generate_pair_sets
+from headroom.settings.labelled import GeneratedPairs
+from headroom.settings.parallel import GeneratedCorpus
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
 
 COUNT = 3
 EXCLUSIVE_ADJECTIVES = [
@@ -206,3 +221,155 @@ def clauses(sentence):
         )
         for clause, places, adverbs, gap in found
     ]
+
+
+WORLDS = 12
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Return 30 clear sentences of each domain, the far ones with relative and adverbial clauses."""
+    found = []
+    for domain in (NEAR, FAR):
+        drawn = Sampler(domain=domain.literal(), seed="worlds").sentences()
+        short = (s for s in drawn if len(build_text(s).split()) <= 10)
+        found += islice((s for s in short if _is_clear(s) and "when" not in str(s) and "while" not in str(s)), 30)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edits", "impossible", "seen"),
+    [
+        (stronger, (True, False), 200),
+        (weaker, (False, True), 60),
+        (lambda given: [*denials(given), *exclusions(given)], (True, True), 20),
+    ],
+)
+def test_truth_in_small_worlds(sentences, edits, impossible, seen):
+    """Of an edited and its original sentence, some truth values never come together."""
+    parts = DonorPhrases(domain=NEAR, seed="worlds")
+    true = 0
+    for given in sentences[::2]:
+        for edit in edits(given):
+            edited = edit.apply(parts)
+            for number in range(WORLDS):
+                world = World((given, edited), number)
+                values = (is_true(edited, world), is_true(given, world))
+                assert values != impossible, f"{build_text(edited)} | {build_text(given)}"
+                true += values[0]
+    assert true > seen
+
+
+@pytest.mark.parametrize("edits", [changes, weaker])
+def test_neither_weaker_nor_changed_sentences_entail(sentences, edits):
+    """Of every kind of edit that is frequent, some result is true together with its original and some without it."""
+    parts = DonorPhrases(domain=NEAR, seed="worlds")
+    kinds = {}
+    for given in sentences:
+        for edit in edits(given):
+            edited = edit.apply(parts)
+            worlds = [World((given, edited), number) for number in range(WORLDS)]
+            values = {(is_true(edited, world), is_true(given, world)) for world in worlds}
+            kinds.setdefault((edit.how, edit.part), []).append(values)
+    frequent = {kind: set.union(*values) for kind, values in kinds.items() if len(values) >= 8}
+    assert len(frequent) >= 5
+    for kind, values in frequent.items():
+        assert {(True, True), (True, False)} <= values, kind
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return generate_sets(GeneratedCorpus(seed=3, train=1500, valid=201, test=150, far=150))
+
+
+@pytest.fixture(scope="module")
+def pair_sets():
+    return generate_pair_sets(GeneratedPairs(seed=3, train=1500, valid=201, test=600, far=300))
+
+
+def test_labels_are_balanced(pair_sets):
+    for name in ("train", "test", "far"):
+        assert set(Counter(pair_sets[name].labels).values()) == {len(pair_sets[name]) // 3}
+    both = Counter(pair_sets["choose"].labels + pair_sets["check"].labels)
+    assert both == dict.fromkeys(LABELS, 67)
+
+
+def test_no_sentence_occurs_twice_anywhere(sets, pair_sets):
+    for sentences in (
+        [line for pair in sets.values() for line in pair.source],
+        [line for pairs in pair_sets.values() for line in pairs.first],
+    ):
+        assert len(set(sentences)) == len(sentences)
+    assert all(first != second for pairs in pair_sets.values() for first, second in pairs.inputs)
+
+
+@pytest.mark.parametrize(
+    ("generate", "settings"), [(generate_sets, GeneratedCorpus), (generate_pair_sets, GeneratedPairs)]
+)
+def test_more_training_text_leaves_the_evaluation_sets_alone_and_another_seed_changes_all(generate, settings):
+    few = settings(seed=3, train=60, valid=21, test=30, far=30)
+    sets, larger, other = (generate(few.model_copy(update=one)) for one in ({}, {"train": 90}, {"seed": 4}))
+    for name in ("choose", "check", "test", "far"):
+        assert larger[name].parts == sets[name].parts
+        assert larger[name].files("x") == sets[name].files("x")
+        assert len({*other[name].parts[0]} & {*sets[name].parts[0]}) < 0.2 * len(sets[name])
+    assert [side[:60] for side in larger["train"].parts] == [*sets["train"].parts]
+
+
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_one_sentence_alone_tells_little_of_the_label(pair_sets, side):
+    vectorizer = CountVectorizer(ngram_range=(1, 2), min_df=2, token_pattern=r"\w+")
+    known = vectorizer.fit_transform(getattr(pair_sets["train"], side))
+    guesser = LogisticRegression(C=0.1, max_iter=300).fit(known, pair_sets["train"].labels)
+    for name in ("test", "far"):
+        new = vectorizer.transform(getattr(pair_sets[name], side))
+        assert guesser.score(new, pair_sets[name].labels) <= 0.45
+
+
+def test_words_in_common_do_not_tell_the_label(pair_sets):
+    """Of the hypotheses with only words of their premise, at most two thirds have the same label."""
+    contained = Counter()
+    for (premise, hypothesis), label in zip(pair_sets["train"].inputs, pair_sets["train"].labels, strict=True):
+        contained[label] += words_of(hypothesis) <= words_of(premise)
+    assert all(contained[label] > 40 for label in LABELS)
+    assert contained["entailment"] < 0.85 * sum(contained.values())
+    assert contained["entailment"] < 0.95 * len(pair_sets["train"]) / 3
+
+
+@pytest.mark.parametrize("topic", ["near", "far"])
+def test_labels_are_true_in_small_worlds(topic):
+    """Where the premise is true, the hypothesis is always, never, or now and then, as the label says."""
+    neutral, reported = Counter(), 0
+    for pair in islice(PairMaker(domain=PAIR_DOMAINS[topic], seed="worlds").pairs(), 45):
+        worlds = [World((pair.premise, pair.hypothesis), number) for number in range(20)]
+        values = {is_true(pair.hypothesis, world) for world in worlds if is_true(pair.premise, world)}
+        reported += bool(values)
+        if pair.label == "neutral":
+            neutral.update(values)
+        else:
+            assert values <= {pair.label == "entailment"}, f"{build_text(pair.premise)} | {build_text(pair.hypothesis)}"
+    assert reported >= 15
+    assert min(neutral[True], neutral[False]) >= 4
+
+
+def words_of(line):
+    return set(re.findall(r"\w+", line.lower()))
+
+
+def test_the_far_domain_is_longer_with_other_words_and_constructions(sets):
+    def share(name, relation):
+        tokens = [token for tree in sets[name].trees for token in tree]
+        return sum(token.relation == relation for token in tokens) / len(sets[name].trees)
+
+    def words(name):
+        return [t.lemma for tree in sets[name].trees for t in tree if t.universal in ("NOUN", "VERB", "ADJ")]
+
+    lengths = {name: sum(map(len, sets[name].trees)) / len(sets[name].trees) for name in ("train", "far")}
+    assert lengths["far"] > 1.2 * lengths["train"]
+    for relation in ("acl:relcl", "ccomp", "conj", "amod"):
+        assert share("far", relation) > 1.3 * share("train", relation)
+    often_near = {word for word in words("test") if words("test").count(word) > 5}
+    rare_in_far = [word for word in often_near if words("far").count(word) < words("test").count(word) / 2]
+    assert len(rare_in_far) > 10
+    unseen = set(words("far")) - set(words("train"))
+    assert len(unseen) < 0.05 * len(set(words("far"))), f"words of the far domain occur in training: {unseen}"
