@@ -1,12 +1,20 @@
-"""Sentences of both languages and their relations, worked out by hand from the tables of the grammar."""
+"""The generated language: sentences worked out by hand from its tables, and properties of random ones.
 
+The properties are checked by an oracle that does not use the grammar's own code.
+"""
+
+import csv
+import re
+from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import pytest
+from headroom.data.grammar import sample, source, target, vocabulary
 from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS, OF_VERBS
 from headroom.data.grammar.logic import adjective, verb
-from headroom.data.grammar.source import conllu_lines, realise, text
-from headroom.data.grammar.target import translate
+from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
+from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.tree import (
     Clause,
     Coordination,
@@ -21,16 +29,17 @@ from planted import adverb, phrase, place
 
 WILL, _, CAN = MODALS
 BECAUSE = CONJUNCTIONS[1]
-CHASE, WAIT = verb("chase"), verb("wait")  # jask, krut of several, plad with `away`; zumilm
-CAT, DOGS = phrase("the cat"), phrase("the dogs")  # trotas, masculine; bas, neuter
-SINGER, LAMPS = phrase("the singer"), phrase("the lamps")  # pok, fivon, feminine
+CHASE, WAIT = verb("chase"), verb("wait")  # jask, krut of several, plad with `away`, fel with `off`; zumilm
+CAT, DOG, DOGS = phrase("the cat"), phrase("the dog"), phrase("the dogs")  # trotas, masculine; bas, neuter
+SINGER, SINGERS = phrase("the singer"), phrase("the singers")  # pok, feminine
+LAMP, LAMPS = phrase("the lamp"), phrase("the lamps")  # fivon, feminine
 OLD, OFTEN = adjective("old"), adverb("often")  # brotun, spugilm
-NEAR = phrase("the dog", place("near two singers"))
+TWO_NEAR = phrase("the dog", place("near two singers"))
 CHASED = Clause(CHASE, Name("Shaweck"), object=CAT, tense="past")
 WAITING = Clause(WAIT, phrase("the cats"))
-REASON = Subordinate(BECAUSE, Clause(CHASE, phrase("the dog"), modal=CAN, object=CAT))
+REASON = Subordinate(BECAUSE, Clause(CHASE, DOG, modal=CAN, object=CAT))
 THEY = Subordinate(BECAUSE, Clause(BE, Pronoun("n"), tense="past", predicate=OLD))
-BY_SINGERS = Clause(CHASE, phrase("the singers"), object=phrase("the dog"), tense="past", passive=True)
+BY_SINGERS = Clause(CHASE, SINGERS, object=DOG, tense="past", passive=True)
 BY_SINGER = Relative("object", Clause(CHASE, SINGER, passive=True))
 NEEDED = Relative("object", Clause(verb("need"), SINGER))
 CHASING = Relative("subject", Clause(CHASE, None, object=SINGER, gap="plural", tense="past"))
@@ -42,67 +51,254 @@ LAMP_DOGS = replace(phrase("some old dogs"), compound=LAMPS.noun)
 APPLE_CAT = replace(phrase("a cat"), compound=phrase("the apple").noun)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "source", "translation"),
-    [
-        (Sentence(Clause(CHASE, phrase("a old small singer"), object=phrase("the old cat"))),
-         "An old small singer chases the old cat.", "jaskel brotuna garka unie pok brotunon ven trotas."),
-        (Sentence(Clause(verb("need"), phrase("the old cat"), object=phrase("some old singers"))),
-         "The old cat needs some old singers.", "treirelar brotuno ver trotas brotunein unon pokas."),
-        (Sentence(Clause(WAIT, NEAR, tense="past")),
-         "The dog near two singers waited.", "zumilmovis vas bas apu dui pokas."),
-        (Sentence(Clause(BE, NEAR, predicate=OLD, modal=WILL)),
-         "The dog near two singers will be old.", "brotunu volis esien vas bas apu dui pokas."),
-        (Sentence(CHASED, fronted=OFTEN), "Often Shaweck chased the cat.", "spugilmo jaskovar Sjavek ven trotas."),
-        (Sentence(Clause(WAIT, Name("Shaweck"), adverb=OFTEN, late=True)),
-         "Shaweck waits often.", "spugilmi zumilmar Sjavek."),
-        (Sentence(Clause(CHASE, CAT, modal=WILL, object=CAT, adverb=OFTEN, oblique=IN_TOWN)),
-         "The cat will often chase the cat in Yothton.", "spugilmu volar jaskien ver trotas ven trotas en Jotton."),
-        (Sentence(WAITING, trailing=REASON), "The cats wait because the dog can chase the cat.",
-         "pork potis jaskien vas bas ven trotas, zumilmunt voi trotasen."),
-        (Sentence(WAITING, fronted=REASON), "Because the dog can chase the cat, the cats wait.",
-         "pork potis jaskien vas bas ven trotas, zumilmunt voi trotasen."),
-        (Sentence(AWAY), "The singer will chase the lamps away.", "volel pladien vie pok voi fivonas."),
-        (Sentence(Clause(CHASE, SINGER, object=Coordination(Name("Damel"), phrase("the lamp")))),
-         "The singer chases Damel and the lamp.", "krutel vie pok Damel ed vie fivon."),
-        (Sentence(Clause(WAIT, replace(LAMPS, relative=BY_SINGER))),
-         "The lamps that are chased by the singer wait.", "zumilmunt voi fivonas kvoi krutel vie pok."),
-        (Sentence(Clause(WAIT, replace(CAT, relative=NEEDED))),
-         "The cat that the singer needs waits.", "zumilmar ver trotas kvem skegilel vie pok."),
-        (Sentence(Clause(CHASE, SINGER, object=replace(DOGS, relative=CHASING))),
-         "The singer chases the dogs that chased the singer.", "krutel vie pok voi basur kvoi jaskovunt vie pok."),
-        (Sentence(Clause(CHASE, LAMP_DOGS, object=APPLE_CAT)),
-         "Some old lamp dogs chase an apple cat.", "jaskunt brotunei unoi basur fivonia unen trotas faria."),
-        (Sentence(BY_SINGERS, trailing=THEY), "The dog was chased by the singers because they were old.",
-         "pork brotunu esovis las, jaskovunt voi pokas vas bas."),
-        (Sentence(Clause(BE, Coordination(phrase("the dog"), SINGER), predicate=OLD)),
-         "The dog and the singer are old.", "brotunei esunt vas bas ed vie pok."),
-        (Sentence(Clause(WAIT, replace(CAT, modifier=OF_NAME))), "The cat of Wosa waits.",
-         "zumilmar ver trotas de Vosa."),
-        (Sentence(Clause(verb("hope"), SINGER, content=SHOWN)),
-         "The singer hopes that Damel shows a lamp to the old singer.",
-         "spudumel vie pok ke pantar Damel brotunai vir pok unie fivon."),
-    ],
-)  # fmt: skip
-def test_sentences_and_their_translations(sentence, source, translation):
-    assert text(realise(sentence)) == source
-    assert translate(sentence) == translation
+TRANSLATED = [
+    (Sentence(Clause(CHASE, phrase("a old small singer"), object=phrase("the old cat"))),
+     "An old small singer chases the old cat.", "jaskel brotuna garka unie pok brotunon ven trotas."),
+    (Sentence(Clause(BE, TWO_NEAR, predicate=OLD, modal=WILL)),
+     "The dog near two singers will be old.", "brotunu volis esien vas bas apu dui pokas."),
+    (Sentence(CHASED, fronted=OFTEN), "Often Shaweck chased the cat.", "spugilmo jaskovar Sjavek ven trotas."),
+    (Sentence(Clause(WAIT, Name("Shaweck"), adverb=OFTEN, late=True)),
+     "Shaweck waits often.", "spugilmi zumilmar Sjavek."),
+    (Sentence(Clause(CHASE, CAT, modal=WILL, object=CAT, adverb=OFTEN, oblique=IN_TOWN)),
+     "The cat will often chase the cat in Yothton.", "spugilmu volar jaskien ver trotas ven trotas en Jotton."),
+    (Sentence(WAITING, trailing=REASON), "The cats wait because the dog can chase the cat.",
+     "pork potis jaskien vas bas ven trotas, zumilmunt voi trotasen."),
+    (Sentence(WAITING, fronted=REASON), "Because the dog can chase the cat, the cats wait.",
+     "pork potis jaskien vas bas ven trotas, zumilmunt voi trotasen."),
+    (Sentence(AWAY), "The singer will chase the lamps away.", "volel pladien vie pok voi fivonas."),
+    (Sentence(Clause(WAIT, replace(LAMPS, relative=BY_SINGER))),
+     "The lamps that are chased by the singer wait.", "zumilmunt voi fivonas kvoi krutel vie pok."),
+    (Sentence(Clause(WAIT, replace(CAT, relative=NEEDED))),
+     "The cat that the singer needs waits.", "zumilmar ver trotas kvem skegilel vie pok."),
+    (Sentence(Clause(CHASE, SINGER, object=replace(DOGS, relative=CHASING))),
+     "The singer chases the dogs that chased the singer.", "krutel vie pok voi basur kvoi jaskovunt vie pok."),
+    (Sentence(Clause(CHASE, LAMP_DOGS, object=APPLE_CAT)),
+     "Some old lamp dogs chase an apple cat.", "jaskunt brotunei unoi basur fivonia unen trotas faria."),
+    (Sentence(BY_SINGERS, trailing=THEY), "The dog was chased by the singers because they were old.",
+     "pork brotunu esovis las, jaskovunt voi pokas vas bas."),
+    (Sentence(Clause(BE, Coordination(DOG, SINGER), predicate=OLD)),
+     "The dog and the singer are old.", "brotunei esunt vas bas ed vie pok."),
+    (Sentence(Clause(verb("hope"), SINGER, content=SHOWN)),
+     "The singer hopes that Damel shows a lamp to the old singer.",
+     "spudumel vie pok ke pantar Damel brotunai vir pok unie fivon."),
+]  # fmt: skip
+PARSED = [
+    (Sentence(Clause(WAIT, replace(LAMPS, relative=BY_SINGER), adverb=OFTEN, late=True)),
+     "The/det/2 lamps/nsubj/9 that/nsubj:pass/5 are/aux:pass/5 chased/acl:relcl/2 by/case/8 the/det/8 "
+     "singer/obl:agent/5 wait/root/0 often/advmod/9 ./punct/9"),
+    (Sentence(AWAY, fronted=Subordinate(CONJUNCTIONS[0], Clause(BE, Name("Lalel"), predicate=OLD))),
+     "When/mark/4 Lalel/nsubj/4 is/cop/4 old/advcl/9 ,/punct/4 the/det/7 singer/nsubj/9 will/aux/9 chase/root/0 "
+     "the/det/11 lamps/obj/9 away/compound:prt/9 ./punct/9"),
+    (Sentence(Clause(verb("hope"), replace(DOGS, modifier=OF_NAME), content=SHOWN)),
+     "The/det/2 dogs/nsubj/5 of/case/4 Wosa/nmod/2 hope/root/0 that/mark/8 Damel/nsubj/8 shows/ccomp/5 a/det/10 "
+     "lamp/obj/8 to/case/14 the/det/14 old/amod/14 singer/obl/8 ./punct/5"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("sentence", "tree"),
-    [
-        (Sentence(Clause(WAIT, replace(LAMPS, relative=BY_SINGER), adverb=OFTEN, late=True)),
-         "The/det/2 lamps/nsubj/9 that/nsubj:pass/5 are/aux:pass/5 chased/acl:relcl/2 by/case/8 the/det/8 "
-         "singer/obl:agent/5 wait/root/0 often/advmod/9 ./punct/9"),
-        (Sentence(AWAY, fronted=Subordinate(CONJUNCTIONS[0], Clause(BE, Name("Lalel"), predicate=OLD))),
-         "When/mark/4 Lalel/nsubj/4 is/cop/4 old/advcl/9 ,/punct/4 the/det/7 singer/nsubj/9 will/aux/9 chase/root/0 "
-         "the/det/11 lamps/obj/9 away/compound:prt/9 ./punct/9"),
-        (Sentence(Clause(verb("hope"), replace(DOGS, modifier=OF_NAME), content=SHOWN)),
-         "The/det/2 dogs/nsubj/5 of/case/4 Wosa/nmod/2 hope/root/0 that/mark/8 Damel/nsubj/8 shows/ccomp/5 a/det/10 "
-         "lamp/obj/8 to/case/14 the/det/14 old/amod/14 singer/obl/8 ./punct/5"),
-    ],
-)  # fmt: skip
-def test_every_word_depends_on_its_governor(sentence, tree):
-    rows = [row.split("\t") for row in conllu_lines([realise(sentence)], name="x") if row[:1].isdigit()]
-    assert " ".join(f"{row[1]}/{row[7]}/{row[6]}" for row in rows) == tree
+def test_sentences_and_their_translations_by_hand():
+    found = [(one, source.text(source.realise(one)), target.translate(one)) for one, *_ in TRANSLATED]
+    assert not [row[1:] for row, expected in zip(found, TRANSLATED, strict=True) if row != expected]
+
+
+def test_every_word_depends_on_its_governor():
+    for sentence, tree in PARSED:
+        rows = source.conllu_lines([source.realise(sentence)], name="x")
+        words = [row.split("\t") for row in rows if row[:1].isdigit()]
+        assert " ".join(f"{word[1]}/{word[7]}/{word[6]}" for word in words) == tree
+
+
+def test_agreement_is_tested_if_another_noun_agrees_otherwise():
+    near = PrepositionalPhrase(OF_NOUNS[3], SINGERS)
+    assert cases(Sentence(Clause(WAIT, DOG))) == []
+    # The dog near the singers waits. zumilmis vas bas apu voi pokas.
+    assert cases(Sentence(Clause(WAIT, replace(DOG, modifier=near)))) == [
+        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"))
+    ]
+    # The dog near the singers is old. brotunu esis vas bas apu voi pokas.
+    assert cases(Sentence(Clause(BE, replace(DOG, modifier=near), predicate=OLD))) == [
+        Case("predicate", 0, "brotunu", ("brotuno", "brotuna", "brotunei"))
+    ]
+
+
+def test_passive_object_and_particle_of_a_verb():
+    # The lamp was chased by the singers. jaskovunt voi pokas vie fivon.
+    assert cases(Sentence(Clause(CHASE, SINGERS, object=LAMP, tense="past", passive=True))) == [
+        Case("passive", 0, "jaskovunt", ("jaskovar", "jaskovel", "jaskovis")),
+        Case("object", 0, "jaskovunt", ("krutovunt",)),
+    ]
+    # The singers will chase the lamp off. volunt felien voi pokas vie fivon.
+    off = Clause(CHASE, SINGERS, object=LAMP, modal=MODALS[0], particle="off")
+    assert cases(Sentence(off))[1:] == [Case("particle", 1, "felien", ("jaskien", "krutien", "pladien"))]
+
+
+def test_pronoun_concord_relative_and_name():
+    # Yothton often waited because they will chase the lamp that the singers chase.
+    # pork volar jaskien ler vie fivon kvie jaskunt voi pokas, spugilmo zumilmovar Jotton.
+    lamp = replace(LAMP, relative=Relative("object", Clause(CHASE, SINGERS)))
+    because = Subordinate(CONJUNCTIONS[1], Clause(CHASE, Pronoun("m"), modal=MODALS[0], object=lamp))
+    sentence = Sentence(Clause(WAIT, Name("Yothton"), tense="past", adverb=OFTEN), trailing=because)
+    found = {(case.phenomenon, case.word): case for case in cases(sentence)}
+    assert found["pronoun", 1] == Case("pronoun", 1, "volar", ("volel", "volis", "volunt"))
+    assert found["relative", 6] == Case("relative", 6, "kvie", ("kver", "kven", "kvem", "kvir", "kvas", "kvoi", "kvon"))
+    assert found["concord", 10] == Case("concord", 10, "spugilmo", ("spugilmi", "spugilmu"))
+    assert found["name", 12] == Case("name", 12, "Jotton", ())
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Return 600 sentences of each domain."""
+    return [
+        sentence for domain in (NEAR, FAR) for sentence in islice(Sampler(domain=domain, seed="test").sentences(), 600)
+    ]
+
+
+def test_cases_are_words_of_the_translation_and_no_form_begins_another(sentences):
+    count = Counter()
+    for sentence in sentences:
+        words = [word.rstrip(".,") for word in target.translate(sentence).split(" ")]
+        for case in cases(sentence):
+            assert words[case.word] == case.expected
+            forms = (case.expected, *case.wrong)
+            assert len(set(forms)) == len(forms)
+            assert not any(one != other and one.startswith(other) for one in forms for other in forms)
+            count[case.phenomenon] += 1
+    assert set(count) == set(PHENOMENA)
+    assert min(count.values()) > 50
+
+
+def test_cases_are_written_with_the_number_of_their_sentence():
+    rows = [*csv.DictReader(csv_lines([[], [Case("object", 2, "a", ("b", "c"))]]))]
+    assert rows == [{"sentence": "1", "phenomenon": "object", "word": "2", "expected": "a", "wrong": "b c"}]
+
+
+TOPICS = ("shared", "near", "far")
+ENDINGS = {
+    "m": {"nom": ("er", "o"), "acc": ("en", "on"), "dat": ("em", "ou")},
+    "f": {"nom": ("ie", "a"), "acc": ("ie", "an"), "dat": ("ir", "ai")},
+    "n": {"nom": ("as", "u"), "acc": ("as", "u"), "dat": ("em", "ou")},
+    "plural": {"nom": ("oi", "ei"), "acc": ("oi", "ein"), "dat": ("on", "ein")},
+}
+FINITE = {"m": "ar", "f": "el", "n": "is", "plural": "unt"}
+MODAL_STEMS = {"will": "vol", "must": "dev", "can": "pot"}
+DECLINED = ("v", "un", "kest", "jod", "nil")
+PLURAL = {"m": "en", "f": "as", "n": "ur"}
+
+
+def entries(*kinds):
+    """Return (english word, stem, rest) of tables of the vocabulary."""
+    found = []
+    for kind in kinds:
+        for topic in TOPICS:
+            for entry in vocabulary.TABLES[kind.lower(), topic]:
+                word, stem, rest = re.fullmatch(r"([\w.]+)=([\w/]+)\.?(\w*)", entry).groups()
+                found.append((word, stem, rest))
+    return found
+
+
+def target_nouns():
+    """Return the agreement (gender or plural) of every target noun form."""
+    forms = {}
+    for _, stem, gender in entries("PERSONS", "ANIMALS", "THINGS", "PLACES"):
+        forms[stem] = gender
+        forms[stem + PLURAL[gender]] = "plural"
+    return forms
+
+
+def is_predicate(words, at):
+    """Return whether an adjective is before the copula, possibly with a modal between them."""
+    return any(re.fullmatch("es(ov)?(ar|el|is|unt)|esien", word) for word in words[at + 1 : at + 3])
+
+
+def test_articles_and_adjectives_agree_with_every_noun(sentences):
+    forms = target_nouns()
+    adjectives = {
+        stem + ending: ending
+        for _, stem, _ in entries("ADJECTIVES")
+        for ending in {pair[1] for ends in ENDINGS.values() for pair in ends.values()}
+    }
+    declined = 0
+    for sentence in sentences:
+        words = re.findall(r"\w+", target.translate(sentence))
+        for at, word in enumerate(words):
+            if word not in forms:
+                continue
+            start = at - 1
+            while start > 0 and words[start - 1] in adjectives and not is_predicate(words, start - 1):
+                start -= 1
+            determiner, rows = words[at - 1], ENDINGS[forms[word]]
+            fitting = {case for case, (end, _) in rows.items() if determiner in {stem + end for stem in DECLINED}}
+            if determiner in ("dui", "trai"):
+                assert forms[word] == "plural"
+                fitting = set(rows)
+            for one in words[start : at - 1]:
+                fitting = {case for case in fitting if rows[case][1] == adjectives[one]}
+                declined += 1
+            assert fitting, f"{words[start : at + 1]} in {words}"
+    assert declined > 300
+
+
+def resolved(token, tokens):
+    """Return the noun that a token stands for: of a relative pronoun its antecedent, of `they` the main subject."""
+    if token.features.get("PronType") == "Rel":
+        return token.governor.governor
+    if token.universal == "PRON":
+        (root,) = (t for t in tokens if t.governor is None)
+        (token,) = (t for t in tokens if t.governor is root and t.relation in ("nsubj", "nsubj:pass"))
+    return token
+
+
+def agreement(noun, tokens):
+    genders = {word: gender for word, _, gender in entries("PERSONS", "ANIMALS", "THINGS", "PLACES")}
+    if noun.features["Number"] == "Plur" or any(t.governor is noun and t.relation == "conj" for t in tokens):
+        return "plural"
+    return genders[noun.lemma] if noun.universal == "NOUN" else "f" if noun.form.endswith("a") else "m"
+
+
+def expected_verb(verb, tokens):
+    """Return the target forms of a verb by looking only at the tree and at the tables."""
+    stems = {word: stem for word, stem, _ in entries("TRANSITIVE", "INTRANSITIVE", "DITRANSITIVE", "CLAUSAL")}
+    own = {t.relation: t for t in tokens if t.governor is verb}
+    passive = "nsubj:pass" in own
+    who = resolved(own["obl:agent" if passive else "nsubj"], tokens)
+    stem, _, of_many = stems[verb.lemma].partition("/")
+    if of_many:
+        what = resolved(own["nsubj:pass" if passive else "obj"], tokens)
+        stem = of_many if agreement(what, tokens) == "plural" else stem
+    if "compound:prt" in own:
+        stem = {word: stem for word, stem, _ in entries("PARTICLED")}[f"{verb.lemma}.{own['compound:prt'].form}"]
+    ending = FINITE[agreement(who, tokens)]
+    if "aux" in own:
+        return [MODAL_STEMS[own["aux"].form] + ending, stem + "ien"]
+    finite = own["aux:pass"] if passive else verb
+    return [stem + ("ov" if finite.features["Tense"] == "Past" else "") + ending]
+
+
+def test_verbs_follow_from_the_trees(sentences):
+    across = 0
+    for sentence in sentences:
+        tokens = source.realise(sentence)
+        expected = Counter()
+        for token in tokens:
+            if token.universal == "VERB":
+                expected.update(expected_verb(token, tokens))
+        translated = Counter(re.findall(r"\w+", target.translate(sentence)))
+        assert not expected - translated, source.text(tokens)
+        tested = {case.phenomenon for case in cases(sentence)}
+        subjects = [place for place, token in enumerate(tokens) if token.relation == "nsubj"]
+        far = any(abs(place - tokens.index(tokens[place].governor)) > 3 for place in subjects)
+        across += "agreement" in tested and far
+    assert across > 100, "agreement over a distance must be needed"
+
+
+def test_one_source_sentence_has_one_translation_and_one_tree(monkeypatch):
+    # With one word per kind, different trees meet in the same words as often as they can.
+    monkeypatch.setattr(sample, "_zipf_weights", lambda count: (1.0,) * count)
+    found, again = {}, 0
+    for domain in (NEAR, FAR):
+        for sentence in islice(Sampler(domain=replace(domain, own=1.0, other=0.0), seed="alike").sentences(), 2000):
+            tokens = source.realise(sentence)
+            tree = [{**vars(t), "governor": t.governor and tokens.index(t.governor)} for t in tokens]
+            reading = (target.translate(sentence), tree)
+            again += source.text(tokens) in found
+            assert found.setdefault(source.text(tokens), reading) == reading
+    assert again > 50

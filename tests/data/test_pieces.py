@@ -1,18 +1,25 @@
-"""Subword pieces: SentencePiece, Moses tokens with byte-pair codes, and the positions of pieces in the text."""
+"""Subword pieces: SentencePiece, Moses tokens with byte-pair codes, WordPiece, and places of pieces in the text."""
+
+import json
+import os
+import subprocess
+import sys
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import CODES, MosesPieces, piece_spans
+from headroom.data.wordpieces import learn_wordpieces
 from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
+from study import ROOT
 
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig  # isort: skip
 from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPE, SubwordNMTBPEConfig  # isort: skip
 
-SETTINGS = VocabularySettings(size=300)
+FEW = ["the dog sleeps", "a cat waits"]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +31,7 @@ def text():
 @pytest.fixture(scope="module")
 def model(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("pieces") / "sentencepiece.model"
-    train_pieces(text[0].source + text[0].target, path, SETTINGS)
+    train_pieces(text[0].source + text[0].target, path, VocabularySettings(size=300))
     return path
 
 
@@ -37,16 +44,30 @@ def test_round_trip_gives_every_sentence_back(text, model):
     assert lines[0].split(" ") == pieces.encode(text[1].target[0])
 
 
-@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
-def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path, model_type):
-    lines = ["the dog sleeps", "a cat waits"]
+def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path):
     path = tmp_path / "sentencepiece.model"
-    with pytest.raises(HeadroomError, match=r"vocabulary\.size: 900 pieces, .* at most (\d+);") as caught:
-        train_pieces(lines, path, VocabularySettings(size=900, model_type=model_type))
-    assert list(tmp_path.iterdir()) == []
-    largest = int(str(caught.value).rsplit(" ", 3)[-3])
-    train_pieces(lines, path, VocabularySettings(size=largest, model_type=model_type))
-    assert path.is_file()
+    for model_type in ("bpe", "unigram"):
+        with pytest.raises(HeadroomError, match=r"vocabulary\.size: 900 pieces, .* at most (\d+);") as caught:
+            train_pieces(FEW, path, VocabularySettings(size=900, model_type=model_type))
+        assert list(tmp_path.iterdir()) == []
+        largest = int(str(caught.value).rsplit(" ", 3)[-3])
+        train_pieces(FEW, path, VocabularySettings(size=largest, model_type=model_type))
+        path.unlink()
+
+
+def test_word_pieces_of_the_same_text_have_the_same_numbers_in_every_process():
+    """Hash maps of the library differ between processes, so this asks another one."""
+    script = (
+        "import json, sys; from headroom.data.wordpieces import learn_wordpieces; "
+        "print(json.dumps(learn_wordpieces(json.load(sys.stdin), 150)))"
+    )
+    sentences = [f"{a}{b}{c}{a} {c}{b}" for a in "abcdef" for b in "ghijkl" for c in "mnopq"]  # ties everywhere
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow")}
+    command, given = [sys.executable, "-c", script], json.dumps(sentences)
+    found = subprocess.run(command, input=given, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    own = learn_wordpieces(sentences, 150)
+    assert len(own) == 150
+    assert json.loads(found.stdout) == own
 
 
 PLAIN = MosesSettings(normalise=False)
@@ -74,20 +95,18 @@ def tokens(pieces):
     return (" ".join(pieces) + " ").replace("@@ ", "").strip()
 
 
-@pytest.mark.parametrize(
-    ("language", "sentence", "settings", "expected"),
-    [
+def test_tokens_are_those_of_the_moses_scripts(codes):
+    joined = PLAIN.model_copy(update={"split_hyphens": False})
+    for language, sentence, settings, expected in (
         ("en", "It isn't a well-known dog's.", PLAIN, "It isn &apos;t a well @-@ known dog &apos;s ."),
-        ("en", "a well-known dog", PLAIN.model_copy(update={"split_hyphens": False}), "a well-known dog"),
+        ("en", "a well-known dog", joined, "a well-known dog"),
         ("fr", "L'eau n'a pas [5,3] lu.", PLAIN, "L&apos; eau n&apos; a pas &#91; 5,3 &#93; lu ."),
         ("fr", "«\u00a0vu\u00a0»", MosesSettings(), "&quot; vu &quot;"),
         ("en", "“it’s–so…”", MosesSettings(), "&quot; it &apos;s @-@ so ... &quot;"),
         ("en", "“it’s", PLAIN, "“ it ’ s"),
         ("en", "a\u200bb\u0085c", MosesSettings(), "a b c"),
-    ],
-)
-def test_tokens_are_those_of_the_moses_scripts(codes, language, sentence, settings, expected):
-    assert tokens(MosesPieces(codes, language, settings).encode(sentence)) == expected
+    ):
+        assert tokens(MosesPieces(codes, language, settings).encode(sentence)) == expected
 
 
 @pytest.mark.parametrize(("language", "sentences"), [("en", ENGLISH), ("fr", FRENCH)])
@@ -100,12 +119,7 @@ def test_fairseqs_own_encoders_agree(codes, language, sentences):
         line = bpe.encode(moses.encode(sentence))
         assert pieces.encode_lines([sentence]) == [line]
         assert pieces.decode(line.split(" ")) == moses.decode(bpe.decode(line))
-
-
-@pytest.mark.parametrize(("language", "sentences"), [("en", ENGLISH[2:]), ("fr", FRENCH[1:])])
-def test_plain_sentences_come_back(codes, language, sentences):
-    pieces = MosesPieces(codes, language, MosesSettings())
-    for sentence in sentences:
+    for sentence in {"en": ENGLISH[2:], "fr": FRENCH[1:]}[language]:  # plain ones come back
         assert pieces.decode(pieces.encode(sentence)) == sentence
 
 
@@ -119,26 +133,26 @@ def test_lines_of_pieces_have_no_line_break_of_any_kind(codes, model, kind):
         assert line.split() == [piece for piece in line.split(" ") if piece], repr(line)
 
 
-@pytest.mark.parametrize(
-    ("pieces", "text", "expected"),
-    [
-        (["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.",
-         [(0, 3), (4, 4), (4, 5), (5, 7), (8, 14), (14, 15)]),
-        (["▁a", "▁b"], " a \u00a0 b ", [(1, 2), (5, 6)]),
-        (["▁x", "...", "▁fi", "sh"], "x… \ufb01sh", [(0, 1), (1, 2), (3, 4), (4, 6)]),
-        (["a", "&@@", "quot@@", ";@@", "b"], "a ”b", [(0, 1), (2, 3), (2, 3), (2, 3), (3, 4)]),
-        (["well", "@@@", "-@@", "@", "known"], "well-known", [(0, 4), (4, 5), (4, 5), (4, 5), (5, 10)]),
-        (["&quot;", "why", "?", "&quot;"], "“why?”", [(0, 1), (1, 4), (4, 5), (5, 6)]),
-        (["..."], "…", [(0, 1)]),
-        (["-", "-"], "–", [(0, 1), (0, 1)]),
-        (["▁a", "&quot;", "@-@"], "a&quot;@-@", [(0, 1), (1, 7), (7, 10)]),  # no escape to SentencePiece
-        (["the", "&quot;", "well@@", "-@@", "known", "&quot;", "dog", "&apos;s", "ta@@", "il"],
-         "the “well-known” dog's tail",
-         [(0, 3), (4, 5), (5, 9), (9, 10), (10, 15), (15, 16), (17, 20), (20, 22), (23, 25), (25, 27)]),
-    ],
-)  # fmt: skip
-def test_pieces_have_places_in_the_text(pieces, text, expected):
-    assert piece_spans(pieces, text) == expected
+PLACES = [
+    (["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.",
+     [(0, 3), (4, 4), (4, 5), (5, 7), (8, 14), (14, 15)]),
+    (["▁a", "▁b"], " a \u00a0 b ", [(1, 2), (5, 6)]),
+    (["▁x", "...", "▁fi", "sh"], "x… \ufb01sh", [(0, 1), (1, 2), (3, 4), (4, 6)]),
+    (["a", "&@@", "quot@@", ";@@", "b"], "a ”b", [(0, 1), (2, 3), (2, 3), (2, 3), (3, 4)]),
+    (["well", "@@@", "-@@", "@", "known"], "well-known", [(0, 4), (4, 5), (4, 5), (4, 5), (5, 10)]),
+    (["&quot;", "why", "?", "&quot;"], "“why?”", [(0, 1), (1, 4), (4, 5), (5, 6)]),
+    (["..."], "…", [(0, 1)]),
+    (["-", "-"], "–", [(0, 1), (0, 1)]),
+    (["▁a", "&quot;", "@-@"], "a&quot;@-@", [(0, 1), (1, 7), (7, 10)]),  # no escape to SentencePiece
+    (["the", "&quot;", "well@@", "-@@", "known", "&quot;", "dog", "&apos;s", "ta@@", "il"],
+     "the “well-known” dog's tail",
+     [(0, 3), (4, 5), (5, 9), (9, 10), (10, 15), (15, 16), (17, 20), (20, 22), (23, 25), (25, 27)]),
+]  # fmt: skip
+
+
+def test_pieces_have_places_in_the_text():
+    for pieces, text, expected in PLACES:
+        assert piece_spans(pieces, text) == expected
 
 
 def test_spans_of_real_vocabularies_cover_the_text_in_order(text, model, codes):
