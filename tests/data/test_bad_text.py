@@ -338,20 +338,6 @@ def test_a_mark_in_front_and_ends_of_lines_as_on_windows_change_nothing(tmp_path
         assert find(path) == expect(content)
 
 
-def test_a_very_long_line_is_read(tmp_path):
-    long = "word " * 200_000
-    path = tmp_path / "mine"
-    for reader, content in (
-        ("parallel", f"{long}\nb\n"),
-        ("lines", f"{long}\nb\n"),
-        ("table", f"sentence\tlabel\n{long}\tgood\n"),
-        ("trees", row(1, long.replace(" ", ""), 0, "root") + "\n"),
-    ):
-        path.write_text(content)
-        find, expect = RULES[reader]
-        assert find(path) == expect(content.encode())
-
-
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
 def test_fields_in_quotes_as_pandas_writes_them_are_read_without(tmp_path, quoting):
     sentences = ['so "good"', '"a" b', '"c"', '"', "it's, plain"]

@@ -1,6 +1,5 @@
 """Parallel and labelled text: read, halved, examined, and written in the common form of all corpora."""
 
-import json
 import zipfile
 from collections import Counter
 from itertools import combinations
@@ -14,7 +13,6 @@ from headroom.data.examination import count_repeated, find_odd
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 from headroom.data.providers.catalogue import chosen_rows, read_set
-from headroom.preparation import acquire
 
 
 class TestReading:
@@ -225,55 +223,34 @@ class TestWriting:
             assert not (tmp_path / "out").exists()
 
 
-LINES = [f"Sentence number {number} is here." for number in range(1000)]
-
-
 class TestExamination:
     """Counts of examples that occur again, and of characters that hint at damage."""
 
-    TRAIN = LINES[:300]
-    TEST = (
-        *TRAIN[:30],
-        *(f"{line.upper()}  " for line in TRAIN[30:60]),
-        *(line[:-1] for line in TRAIN[60:90]),
-        *LINES[400:570],
-        *[LINES[600]] * 40,
-    )
-    FOUND = (
-        {"set": "test", "also_in": "test", "exact": 39, "normalised": 39, "widening": 2.49},  # sqrt((260 + 40²) / 300)
-        {"set": "test", "also_in": "train", "exact": 30, "normalised": 90},
-    )
+    LINES = tuple(f"Sentence number {number} is here." for number in range(1000))
 
-    def acquired(self, directory, kind, sets):
-        """Run the stage on sets, the lines of a file or two aligned files each, and return the record."""
-        corpus = {"source": "files", **({"labels": ["0", "1"]} if kind == "labelled" else {})}
-        for name, lines in sets.items():
-            (directory / name).write_text("\n".join(lines))
-            place = str(directory / name)
-            corpus[name] = {"source": place, "target": place} if kind == "parallel" else place
-        flags = ["--kind", kind, "--output", str(directory / "corpus"), "--settings", json.dumps({"corpus": corpus})]
-        acquire.main(flags)
-        return json.loads((directory / "corpus/corpus.json").read_text())
-
-    @pytest.mark.parametrize("kind", ["parallel", "labelled", "documents"])
-    def test_examples_of_another_set_and_of_the_same_are_counted(self, tmp_path, caplog, kind):
-        sets = {"train": self.TRAIN, "valid": LINES[700:760], "test": self.TEST}
-        if kind == "labelled":
-            sets = {
-                name: ["sentence\tlabel", *(f"{line}\t{n % 2}" for n, line in enumerate(lines))]
-                for name, lines in sets.items()
-            }
-        assert self.acquired(tmp_path, kind, sets)["repeated"] == [*self.FOUND]
+    def test_examples_of_another_set_and_of_the_same_are_counted(self, caplog):
+        train = self.LINES[:300]
+        other_case, without_stop = (f"{line.upper()}  " for line in train[30:60]), (line[:-1] for line in train[60:90])
+        test = [*train[:30], *other_case, *without_stop, *self.LINES[400:570], *[self.LINES[600]] * 40]
+        assert count_repeated({"train": train, "valid": self.LINES[700:760], "test": test}) == [
+            {
+                "set": "test",
+                "also_in": "test",
+                "exact": 39,
+                "normalised": 39,
+                "widening": 2.49,
+            },  # sqrt((260 + 40²) / 300)
+            {"set": "test", "also_in": "train", "exact": 30, "normalised": 90},
+        ]
         said = "90 of 300 examples of test are in train too (60 of them with another case, spaces or punctuation)"
         assert said in caplog.text
 
-    def test_examples_with_two_labels_are_counted(self, tmp_path, caplog):
-        lines = [*LINES[:20], *(line.upper() for line in LINES[:3]), LINES[1]]
-        rows = [f"{line}\t{label}" for line, label in zip(lines, "0" * 20 + "1100", strict=True)]
-        valid = [f"{line}\t{n % 2}" for n, line in enumerate(LINES[500:540])]
-        sets = {"valid": ["sentence\tlabel", *valid], "test": ["sentence\tlabel", *rows]}
-        assert self.acquired(tmp_path, "labelled", sets)["disagreeing"] == {"test": 5}
-        assert "5 of 24 examples of test are in it with another label too" in caplog.text
+    def test_examples_with_two_labels_are_counted_in_the_record(self, tmp_path):
+        first = [*self.LINES[:20], *(line.upper() for line in self.LINES[:3]), self.LINES[1]]
+        labels = ["no"] * 20 + ["yes", "yes", "no", "no"]
+        train = LabelledText(["a"], None, ["yes"])
+        labelled_corpus(tmp_path, {"train": train, "test": LabelledText(first, None, labels)})
+        assert read_labelled_record(tmp_path)["disagreeing"] == {"test": 5}
 
     def test_pairs_of_sentences_are_equal_if_both_are(self):
         text = LabelledText(["a", "A", "a"], ["b", "b.", "c"], ["0", "0", "1"])
