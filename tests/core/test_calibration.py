@@ -26,7 +26,7 @@ from numpy import ndarray
 from scipy.special import betaln
 from tables import translated_curve
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 DRAWS = 2000
 NULLS_DRAWN = 2500
