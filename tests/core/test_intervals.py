@@ -7,7 +7,6 @@ import pytest
 from headroom.core.curves import area, compute_share_kept, monotone, removable_share
 from headroom.core.statistics import (
     Estimate,
-    draw_resamples,
     estimate_mean,
     estimate_share,
     estimate_slope,
@@ -15,7 +14,6 @@ from headroom.core.statistics import (
     jackknife,
     mean_p,
     over_runs,
-    resampling_weights,
     welch,
 )
 from scipy import stats
@@ -187,29 +185,3 @@ def test_all_or_next_to_nothing() -> None:
         assert found.value == pytest.approx(expected)
         assert found.low <= found.value + 0.01
         assert found.high >= found.value
-
-
-SICK = [83.0, 82.3, 81.7, 83.7, 83.3, 82.0, 81.7, 73.3, 66.0, 61.0, 57.0]
-"""Accuracies in % of a pretrained encoder on 300 sentence pairs; the last three, after the fall, are made up."""
-
-
-@pytest.mark.parametrize(("chance", "expected"), [(100 / 3, 0.60), (57.0, 0.47)])
-def test_a_flat_curve_of_three_hundred_examples(chance: float, expected: float) -> None:
-    """Flat until six tenths of the heads are removed, but two of its points lose more than 3 % above the larger chance.
-
-    57 % is the share of the most frequent class. With it, two sentences are more than a noticeable loss: the data leave
-    open nearly every share up to six tenths, and the interval says so.
-    """
-    random, examples = numpy.random.default_rng(0), 300
-    right = numpy.round(numpy.array(SICK) * examples / 100).astype(int)
-    answers = numpy.zeros((len(SICK), examples))
-    answers[0, : right[0]] = 1
-    for row, count in zip(answers[1:], right[1:], strict=True):  # nine answers become right, more become wrong
-        row[random.choice(right[0], count - 9, replace=False)] = 1
-        row[right[0] + random.choice(examples - right[0], 9, replace=False)] = 1
-    weights = resampling_weights(draw_resamples(examples, 1000)) / examples
-    means = 100 * numpy.vstack([answers.mean(axis=1), weights @ answers.T])
-    found = removable_share(TENTHS, compute_share_kept(means, means[:, :1], chance), 0.03)
-    assert found.value == pytest.approx(expected, abs=0.02)
-    assert found.low < 0.2
-    assert 0.6 < found.high < 0.66
