@@ -189,12 +189,6 @@ def kept_of_scores(right: ndarray, weights: ndarray, chance: float) -> ndarray:
     return curves.compute_share_kept(means, means[:, :1], chance)
 
 
-def simulated(random: numpy.random.Generator, kept: ndarray, examples: int) -> ndarray:
-    """Return the shares kept of one simulated curve and of its resamples, (1 + samples, points)."""
-    weights = resampling_weights(draw_resamples(examples, 400))
-    return kept_of_scores(changing(random, kept, examples), weights, CHANCE)
-
-
 @pytest.mark.parametrize("examples", [150, 1000])
 @pytest.mark.parametrize(("shape", "at"), [(FLAT, 0.3), (FLAT, 0.6), (STRAIGHT, 0), (BENT, 0)])
 def test_removable_shares_are_near_the_truth_and_their_intervals_contain_it(
@@ -202,7 +196,11 @@ def test_removable_shares_are_near_the_truth_and_their_intervals_contain_it(
 ) -> None:
     random, kept = numpy.random.default_rng(examples), known_curve(shape, at)
     truth = float(numpy.interp(0.97, kept[::-1] - 1e-12 * numpy.arange(11), SHARES[::-1]))
-    found = [curves.removable_share(SHARES, simulated(random, kept, examples), 0.03) for _ in range(400)]
+    found = []
+    for _ in range(400):
+        weights = resampling_weights(draw_resamples(examples, 400))
+        drawn = kept_of_scores(changing(random, kept, examples), weights, CHANCE)
+        found.append(curves.removable_share(SHARES, drawn, 0.03))
     assert numpy.median([abs(one.value - truth) for one in found]) <= 0.1
     assert numpy.mean([one.low <= truth <= one.high for one in found]) >= 0.93
 

@@ -29,7 +29,7 @@ def parsed(*arguments: str) -> ExampleSettings:
     return flags.settings_from(parser.parse_args(arguments), "example", ExampleSettings)
 
 
-def test_flags_follow_the_fields() -> None:
+def test_flags_follow_the_fields_and_override_sections_as_json() -> None:
     found = parsed(
         *("--learning-rate", "1e-3", "--epochs", "9", "--sizes", "2", "8", "--device", "cpu"),
         *("--parts", "D", "E", "--quick", "true", "--limit", "5"),
@@ -37,9 +37,6 @@ def test_flags_follow_the_fields() -> None:
     assert found == ExampleSettings(
         learning_rate=1e-3, epochs=9, sizes=(2, 8), device="cpu", parts=("D", "E"), quick=True, limit=5
     )
-
-
-def test_sections_as_json_are_overridden_by_flags() -> None:
     found = parsed("--settings", '{"example": {"epochs": 7, "sizes": [3]}, "other": {"epochs": 1}}', "--sizes", "5")
     assert found == ExampleSettings(epochs=7, sizes=(5,))
 

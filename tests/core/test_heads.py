@@ -1,4 +1,4 @@
-"""Names of heads, and profiles that survive writing and reading."""
+"""Heads, profiles and interventions: named, written and read again, equal if they have the same effect."""
 
 import pytest
 from headroom.core.errors import HeadroomError
@@ -6,7 +6,6 @@ from headroom.core.heads import Head, Site, all_heads, format_profile, parse_pro
 from headroom.core.interventions import PLAIN, REPAIRS, Intervention
 from hypothesis import given
 from hypothesis import strategies as some
-from hypothesis import strategies as st
 
 SITES = [Site("E", 1, 4), Site("E", 2, 2), Site("A", 1, 4), Site("D", 1, 4)]
 
@@ -36,17 +35,17 @@ def test_all_heads_in_scope_with_uneven_sites() -> None:
 
 ONE, OTHER = Head("E", 1, 2), Head("A", 3, 4)
 
-heads = st.builds(Head, st.sampled_from("EAD"), st.integers(1, 12), st.integers(1, 16))
+HEADS = some.builds(Head, some.sampled_from("EAD"), some.integers(1, 12), some.integers(1, 16))
 
 
-@st.composite
+@some.composite
 def interventions(draw):
-    chosen = draw(st.lists(heads, unique=True, max_size=8))
-    cut = draw(st.integers(0, len(chosen)))
-    scales = [(head, draw(st.floats(allow_nan=False, allow_infinity=False))) for head in chosen[cut:]]
-    if not scales and draw(st.booleans()):
-        return Intervention(frozenset(chosen), repair=draw(st.sampled_from(REPAIRS)))
-    return Intervention(frozenset(chosen[:cut]), tuple(scales), draw(st.sampled_from(["zero", "mean", "resample"])))
+    chosen = draw(some.lists(HEADS, unique=True, max_size=8))
+    cut = draw(some.integers(0, len(chosen)))
+    scales = [(head, draw(some.floats(allow_nan=False, allow_infinity=False))) for head in chosen[cut:]]
+    if not scales and draw(some.booleans()):
+        return Intervention(frozenset(chosen), repair=draw(some.sampled_from(REPAIRS)))
+    return Intervention(frozenset(chosen[:cut]), tuple(scales), draw(some.sampled_from(["zero", "mean", "resample"])))
 
 
 @given(interventions())

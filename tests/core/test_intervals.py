@@ -4,15 +4,18 @@ import math
 
 import numpy
 import pytest
-from headroom.core.curves import area, compute_share_kept, monotone, removable_share
+from headroom.core.curves import area, compute_share_kept, mean_of_draws, monotone, removable_share
 from headroom.core.statistics import (
     Estimate,
     estimate_mean,
     estimate_share,
     estimate_slope,
     find_median,
+    interval_p,
     jackknife,
+    mean_of_groups,
     mean_p,
+    outliers,
     over_runs,
     welch,
 )
@@ -58,11 +61,12 @@ def test_the_slope_worked_by_hand() -> None:
     assert estimate_slope([0, 0, 1, 1, 1], [0, 2, 1, 4, 4]) == pytest.approx((2.0, 2 - half, 2 + half))
 
 
-@pytest.mark.parametrize("spreads", [[3.0, 2.0, 1.0], [4.0, 2.0, 1.0], [1.0, 1.0, 1.0]])
-def test_a_slope_over_unequal_spreads_covers_as_often_as_it_says(spreads: list[float]) -> None:
-    random, places = numpy.random.default_rng(1), numpy.repeat([0, 1, 2], [2, 2, 5])
-    found = [estimate_slope(places, random.normal(0.0, numpy.take(spreads, places))) for _ in range(1000)]
-    assert numpy.mean([one.low < 0 < one.high for one in found]) >= 0.935
+def test_a_slope_over_unequal_spreads_covers_as_often_as_it_says() -> None:
+    places = numpy.repeat([0, 1, 2], [2, 2, 5])
+    for spreads in ([3.0, 2.0, 1.0], [4.0, 2.0, 1.0], [1.0, 1.0, 1.0]):
+        random = numpy.random.default_rng(1)
+        found = [estimate_slope(places, random.normal(0.0, numpy.take(spreads, places))) for _ in range(1000)]
+        assert numpy.mean([one.low < 0 < one.high for one in found]) >= 0.935
 
 
 def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:
@@ -94,14 +98,11 @@ def test_the_median_has_an_exact_interval() -> None:
     assert math.isnan(find_median(range(5)).low)
 
 
-def test_a_single_run_has_the_interval_over_sentences() -> None:
-    assert over_runs([3.0], [numpy.arange(101.0)]) == pytest.approx((3.0, 2.5, 97.5))
-
-
-def test_runs_without_noise_of_sentences_have_the_t_interval() -> None:
+def test_runs_without_noise_of_sentences_have_the_t_interval_and_one_run_that_over_sentences() -> None:
     values = [1.0, 2.0, 4.0]
     drawn = numpy.tile(numpy.array(values)[:, None], (1, 50))
     assert over_runs(values, drawn) == pytest.approx(estimate_mean(values))
+    assert over_runs([3.0], [numpy.arange(101.0)]) == pytest.approx((3.0, 2.5, 97.5))
 
 
 def test_equal_runs_have_the_normal_interval_over_sentences() -> None:
@@ -122,6 +123,36 @@ def test_quantiles_are_weighted_with_both_variances() -> None:
     noise = numpy.sqrt(0.75) * numpy.tile([-1.0, 1.0], 5000)
     found = over_runs([-0.5, 0.5], [noise - 0.5, noise + 0.5])
     assert found.high == pytest.approx(0.25 * 12.706 + 0.75 * 1.960, abs=0.001)
+
+
+def test_means_of_groups_are_as_wide_as_the_numbers_within_them_leave() -> None:
+    apart = [numpy.array([1.0, 1.2]), numpy.array([2.0, 2.2]), numpy.array([4.0, 4.2])]
+    assert mean_of_groups(apart) == pytest.approx(estimate_mean([1.1, 2.1, 4.1]))
+    # alike by chance: squares 16 within groups over two degrees of freedom and four numbers
+    half = 4.302653 * math.sqrt(16 / 2 / 4)
+    assert mean_of_groups([numpy.array([1.0, 5.0])] * 2) == pytest.approx((3.0, 3 - half, 3 + half))
+
+
+def test_the_p_of_an_interval_is_that_of_the_side_that_faces_the_end() -> None:
+    found = Estimate(2.0, 2 - 1.959964, 3.0)
+    assert interval_p(found, 0.0) == pytest.approx(2 * stats.norm.sf(2))
+    assert interval_p(found, 3.0) == pytest.approx(0.05, abs=1e-6)
+    assert (interval_p(Estimate(1.0, 1.0, 1.0), 1.0), interval_p(Estimate(1.0, 1.0, 1.0), 2.0)) == (1.0, 0.0)
+
+
+def test_outliers_by_grubbs() -> None:
+    assert outliers([1.0, 1.0001, 9.0]) == [2]
+    assert outliers([1.0, 2.0, 3.0]) == outliers([1.0, 9.0]) == outliers([2.0, 2.0, 2.0]) == []
+    assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 3.0]) == [5]
+
+
+def test_a_mean_over_random_layouts_has_the_variance_of_a_sample_over_their_number() -> None:
+    values = numpy.array([1.0, 2.0, 4.0, 9.0])
+    drawn = mean_of_draws([numpy.full(1 + 200_000, value) for value in values])
+    assert drawn[0] == 4
+    assert drawn[1:].mean() == pytest.approx(4, abs=0.02)
+    assert drawn[1:].var() == pytest.approx(values.var(ddof=1) / 4, rel=0.02)
+    assert numpy.array_equal(mean_of_draws([numpy.arange(5.0)]), numpy.arange(5.0))  # a single one
 
 
 def test_a_counted_share_has_an_exact_interval() -> None:
@@ -155,11 +186,8 @@ def test_areas_by_hand() -> None:
         ([0], [1], numpy.nan),
     ):
         assert area(numpy.array(removed, float), numpy.array(kept, float)) == pytest.approx(expected, nan_ok=True)
-
-
-def test_every_resample_has_its_area() -> None:
-    kept = numpy.array([[1.0, 0.0], [1.0, 0.2], [1.0, -0.2]])
-    assert area(numpy.array([0.0, 1.0]), kept).tolist() == pytest.approx([0.5, 0.6, 0.4])
+    resamples = numpy.array([[1.0, 0.0], [1.0, 0.2], [1.0, -0.2]])
+    assert area(numpy.array([0.0, 1.0]), resamples).tolist() == pytest.approx([0.5, 0.6, 0.4])
 
 
 def test_a_rise_is_averaged_with_the_fall_before_it() -> None:

@@ -56,6 +56,8 @@ def test_overlap_worked_by_hand() -> None:
     assert ranks.overlap(first, second, 2).value == 0.5
     assert ranks.overlap(first, second, 3).value == pytest.approx(2 / 3)
     assert ranks.overlap(first, first, 2) == (1.0, 1.0, 1.0)
+    assert ranks.overlap(numpy.zeros(4), numpy.array([0, 0, 1, 1]), 2).value == 0  # equal ones in the order given
+    assert ranks.without_highest(numpy.array([1, 3, 3, 2]), 1).tolist() == [0, 2, 3]
 
 
 def test_overlap_interval_equals_a_plain_loop() -> None:
@@ -66,8 +68,3 @@ def test_overlap_interval_equals_a_plain_loop() -> None:
         tops = [set(numpy.argsort(-scores[numpy.sort(row)], kind="stable")[:3]) for scores in (first, second)]
         values.append(len(tops[0] & tops[1]) / 3)
     assert ranks.overlap(first, second, 3)[1:] == pytest.approx(numpy.quantile(values, [0.025, 0.975]))
-
-
-def test_equal_scores_are_taken_in_the_order_given() -> None:
-    assert ranks.overlap(numpy.zeros(4), numpy.array([0, 0, 1, 1]), 2).value == 0
-    assert ranks.without_highest(numpy.array([1, 3, 3, 2]), 1).tolist() == [0, 2, 3]
