@@ -203,29 +203,22 @@ def table_of(content: bytes) -> object:
 
 
 def found_trees(path: Path) -> object:
-    """Return the form, its place in the text, the number of the governor and the relation of all words."""
+    """Return the form, its place in the text, the governor and the relation of all words."""
     return [
-        [
-            (
-                word.form,
-                one.text[word.start : word.end],
-                0 if word.governor is None else word.governor + 1,
-                word.relation,
-            )
-            for word in one.words
-        ]
+        [(word.form, one.text[word.start : word.end], word.governor, word.relation) for word in one.words]
         for one in read_trees(path)
     ]
 
 
 def trees_of(content: bytes) -> object:
-    trees: list[list[tuple[str, str, int, str]]] = [[]]
+    trees: list[list[tuple[str, str, int | None, str]]] = [[]]
     for line in lines_of(content):
         fields = line.removesuffix("\r").split("\t")
         if not line.strip():
             trees.append([])
         elif fields[0].isdigit():
-            trees[-1].append((fields[1], fields[1], int(fields[6]), fields[7]))
+            governor = int(fields[6])
+            trees[-1].append((fields[1], fields[1], governor - 1 if governor else None, fields[7]))
     return [words for words in trees if words]
 
 
@@ -241,24 +234,10 @@ RULES: dict[str, tuple[Callable[[Path], object], Callable[[bytes], object]]] = {
 """What a reader finds in a file, and what is in its content by the rules alone."""
 
 SIGNS = [
-    *(
-        "\x01",
-        "\x08",
-        "\x0b",
-        "\x0c",
-        "\x1b[2J",
-        "\x1c",
-        "\x1f",
-        "\x7f",
-        "\x85",
-        "\x9b31m",
-        "\u2028",
-        "\u2029",
-        "\u200b",
-    ),
-    *("\u202e", "\u2066", "\ufeff", "\ufffe", "\U0010ffff", "\0", "e\u0301" * 50, "<script>", "\\u0000", "\r", "\r\n"),
-    *('"', '""', '"a ""b"" c"', "\t", "\n", "\n\n", "#", "-", "0"),
-]
+    "\x01", "\x08", "\x0b", "\x0c", "\x1b[2J", "\x1c", "\x1f", "\x7f", "\x85", "\x9b31m", "\u2028", "\u2029", "\u200b",
+    "\u202e", "\u2066", "\ufeff", "\ufffe", "\U0010ffff", "\0", "e\u0301", "<script>", "\\u0000", "\r", "\r\n", '"',
+    '""', '"a ""b"" c"', "\t", "\n", "\n\n", "#", "-", "0",
+]  # fmt: skip
 BYTES = [b"\xff", b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80", b"\xff\xfe"]
 
 

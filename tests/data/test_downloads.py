@@ -31,25 +31,15 @@ LONG = 60.0
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer.
-
-    Attributes:
-        body: The whole file.
-        status: The status, except for partial content.
-        headers: More headers.
-        wait: Seconds before the answer.
-        cut: Bytes after which the connection is closed, although more were announced.
-        drip: Bytes that are sent at once, one hundredth of a second apart.
-        ranged: Whether range requests are answered by partial content.
-    """
+    """One answer."""
 
     body: bytes = b""
-    status: int = 200
+    status: int = 200  # except for partial content
     headers: Mapping[str, str] = field(default_factory=dict)
-    wait: float = 0.0
-    cut: int | None = None
-    drip: int | None = None
-    ranged: bool = False
+    wait: float = 0.0  # seconds before the answer
+    cut: int | None = None  # bytes after which the connection is closed, although more were announced
+    drip: int | None = None  # bytes that are sent at once, one hundredth of a second apart
+    ranged: bool = False  # whether range requests are answered by partial content
 
 
 @dataclass
@@ -334,79 +324,67 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(get, server, tmp_path
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 WRONG = CONTENT[:-1] + b"?"
-UNREACHABLE = "http://127.0.0.1:9/text.gz"
 
 
-def catalogued(url=UNREACHABLE, lines=2):
+def catalogued(url="http://127.0.0.1:9/text.gz", lines=2):
     """Return the catalogue's entry of a small file."""
     about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
     return SideFile(path="set/text.gz", url=url, licence="none", **about)
 
 
+def fetch_catalogued(url, directory, mirror=None):
+    return fetch(catalogued(url), directory, mirror=mirror, patience=PATIENT)
+
+
+def fetch_released(url, directory, mirror=None):
+    return fetch_archive(url, directory / "set", expected=checksum(CONTENT), mirror=mirror, patience=PATIENT)
+
+
+@pytest.mark.parametrize(("get", "place"), [(fetch_catalogued, "set/text.gz"), (fetch_released, "released/text.gz")])
 class TestFetching:
-    """Catalogued files and archives: from a mirror, or as published."""
+    """Catalogued files, which are copied from a mirror, and archives, which are used in place."""
 
-    @pytest.fixture(params=["catalogue", "archive"])
-    def way(self, request, tmp_path):
-        """Return one of the two ways to fetch a file: `get`, its place in a mirror, and whether that is copied."""
-
-        def of_catalogue(url, mirror=None):
-            return fetch(catalogued(url), tmp_path / "out", mirror=mirror, patience=PATIENT)
-
-        def of_archive(url, mirror=None):
-            expected = checksum(CONTENT)
-            return fetch_archive(url, tmp_path / "out/set", expected=expected, mirror=mirror, patience=PATIENT)
-
-        if request.param == "catalogue":
-            return SimpleNamespace(get=of_catalogue, place="set/text.gz", copies=True)
-        return SimpleNamespace(get=of_archive, place="released/text.gz", copies=False)
-
-    @pytest.fixture
-    def mirror(self, tmp_path, way):
-        """Return a function that puts content into a mirror and returns the mirror."""
-
-        def put(content):
-            (tmp_path / "mirror" / way.place).parent.mkdir(parents=True)
-            (tmp_path / "mirror" / way.place).write_bytes(content)
-            return tmp_path / "mirror"
-
-        return put
-
-    def test_a_mirror_is_tried_first(self, tmp_path, server, way, mirror):
-        path = way.get(server.gives(Answer(CONTENT)), mirror(CONTENT))
-        assert path == (tmp_path / "out/set/text.gz" if way.copies else tmp_path / "mirror" / way.place)
+    def test_a_mirror_is_tried_first(self, tmp_path, server, get, place):
+        url, mirror, output = server.gives(Answer(CONTENT)), tmp_path / "mirror", tmp_path / "out"
+        (mirror / place).parent.mkdir(parents=True)
+        (mirror / place).write_bytes(CONTENT)
+        path = get(url, output, mirror)
+        assert path == (output / place if get is fetch_catalogued else mirror / place)
         assert path.read_bytes() == CONTENT
         assert server.paths == []
-
-    def test_a_wrong_file_in_a_mirror_is_an_error_with_both_checksums(self, tmp_path, way, mirror):
-        with pytest.raises(HeadroomError, match=f"mirror/{way.place}: ") as caught:
-            way.get(UNREACHABLE, mirror(WRONG))
+        (mirror / place).write_bytes(WRONG)
+        with pytest.raises(HeadroomError, match=f"mirror/{place}: ") as caught:
+            get(url, tmp_path / "again", mirror)
         message = str(caught.value)
         assert f"expected sha256 {checksum(CONTENT)}" in message
         assert f"found {checksum(WRONG)} ({len(WRONG)} bytes)" in message
         assert message.count("\n") <= 1
-        assert left(tmp_path) == ["text.gz"], "a mirror is not written to"
+        assert (mirror / place).read_bytes() == WRONG, "a mirror is not written to"
 
-    def test_what_a_mirror_lacks_is_downloaded_once(self, tmp_path, server, way, caplog):
+    def test_what_a_mirror_lacks_is_downloaded_once(self, tmp_path, server, get, place, caplog):
         caplog.set_level(logging.INFO)
         (tmp_path / "mirror").mkdir()
-        url = server.gives(Answer(CONTENT))
-        assert way.get(url, tmp_path / "mirror").read_bytes() == CONTENT
+        url = server.gives(Answer(WRONG), Answer(CONTENT))
+        with pytest.raises(HeadroomError, match=f"mirror with {place}"):
+            get(url, tmp_path / "out", tmp_path / "mirror")
+        assert left(tmp_path) == []
+        assert get(url, tmp_path / "out", tmp_path / "mirror").read_bytes() == CONTENT
         assert f"downloading {url}" in caplog.text
-        assert (f"({len(CONTENT)} bytes; licence: none)" in caplog.text) == way.copies
-        assert way.get(url) == tmp_path / "out/set/text.gz"
-        assert len(server.paths) == 1, "a file that is there is not fetched again"
+        assert (f"({len(CONTENT)} bytes; licence: none)" in caplog.text) == (get is fetch_catalogued)
+        assert get(url, tmp_path / "out") == tmp_path / "out/set/text.gz"
+        assert len(server.paths) == 2, "a file that is there is not fetched again"
 
-    def test_unpacking_splits_at_newlines_alone_and_counts(self, tmp_path, monkeypatch):
-        path = tmp_path / "text.gz"
-        path.write_bytes(CONTENT)
-        assert read_unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
-        with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
-            read_unpacked_lines(path, catalogued(lines=3))
-        path.write_bytes(b"no gzip")
-        with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
-            read_unpacked_lines(path, catalogued())
-        monkeypatch.setattr(archives, "LEAST", 100_000)
-        path.write_bytes(gzip.compress(bytes(10_000_000)))
-        with pytest.raises(HeadroomError, match=r"text\.gz: unpacks to \d+ bytes, 1\d\d times its size"):
-            read_unpacked_lines(path, catalogued())
+
+def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path, monkeypatch):
+    path = tmp_path / "text.gz"
+    path.write_bytes(CONTENT)
+    assert read_unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
+    with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
+        read_unpacked_lines(path, catalogued(lines=3))
+    path.write_bytes(b"no gzip")
+    with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
+        read_unpacked_lines(path, catalogued())
+    monkeypatch.setattr(archives, "LEAST", 100_000)
+    path.write_bytes(gzip.compress(bytes(10_000_000)))
+    with pytest.raises(HeadroomError, match=r"text\.gz: unpacks to \d+ bytes, 1\d\d times its size"):
+        read_unpacked_lines(path, catalogued())
