@@ -113,19 +113,13 @@ def test_a_faulty_entry_is_named_by_its_key(tmp_path):
             find_entry(model, name, (), tmp_path / "catalogue.yaml")
 
 
-# a and c share x, c and e share z: one component over three pairs; b alone; d twice
-CHAIN = ParallelText(["a", "b", "c", "c", "e", "d", "d"], ["x", "y", "x", "z", "z", "u", "v"])
-
-
 def test_pairs_that_share_a_sentence_over_others_are_one_component() -> None:
-    found = components(CHAIN)
+    # a and c share x, c and e share z: one component over three pairs; b alone; d twice
+    found = components(ParallelText(["a", "b", "c", "c", "e", "d", "d"], ["x", "y", "x", "z", "z", "u", "v"]))
     assert found[0] == found[2] == found[3] == found[4]
     assert found[5] == found[6]
     assert len(set(found)) == 3
-
-
-def test_equal_text_on_different_sides_is_not_a_common_sentence() -> None:
-    assert len(set(components(ParallelText(["a", "b"], ["b", "a"])))) == 2
+    assert len(set(components(ParallelText(["a", "b"], ["b", "a"])))) == 2, "sides are different"
 
 
 def test_sets_share_no_sentence_and_held_out_ones_have_a_pair_per_component() -> None:
@@ -172,20 +166,16 @@ TATOEBA = CatalogueCorpus(dataset="tatoeba-german", far=())
 
 
 def test_a_published_table_becomes_train_valid_and_test(request_of) -> None:
-    sets = catalogue.parallel(TATOEBA, request_of([f"Say {n}.\tSag {n}." for n in range(20)], 20))
-    assert {name: len(text) for name, text in sets.texts.items()} == {"train": 15, "valid": 2, "test": 3}
+    request = request_of([f"Say {n}.\tSag {n}." for n in range(25)], 25)
+    sets = catalogue.parallel(TATOEBA, request)
+    assert {name: len(text) for name, text in sets.texts.items()} == {"train": 20, "valid": 2, "test": 3}
     assert sets.languages == ("English", "German")
     for text in sets.texts.values():
         assert [one.removeprefix("Say ") for one in text.source] == [one.removeprefix("Sag ") for one in text.target]
-
-
-def test_a_share_of_the_training_pairs_is_spread_over_all_of_them(request_of) -> None:
-    request = request_of([f"Say {n}.\tSag {n}." for n in range(25)], 25)
-    whole = catalogue.parallel(TATOEBA, request).texts
     part = catalogue.parallel(TATOEBA.model_copy(update={"train_share": 0.25}), request).texts
-    assert part["train"].source == whole["train"].source[::4]
-    assert part["train"].target == whole["train"].target[::4]
-    assert (part["valid"], part["test"]) == (whole["valid"], whole["test"])
+    assert part["train"].source == sets.texts["train"].source[::4], "a share is spread over all"
+    assert part["train"].target == sets.texts["train"].target[::4]
+    assert (part["valid"], part["test"]) == (sets.texts["valid"], sets.texts["test"])
 
 
 def test_a_faulty_table_is_refused(request_of) -> None:

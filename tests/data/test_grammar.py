@@ -51,7 +51,20 @@ LAMP_DOGS = replace(phrase("some old dogs"), compound=LAMPS.noun)
 APPLE_CAT = replace(phrase("a cat"), compound=phrase("the apple").noun)
 
 
+def showing(subject, thing, recipient):
+    return Sentence(Clause(verb("show"), phrase(subject), object=phrase(thing), recipient=phrase(recipient)))
+
+
 TRANSLATED = [
+    # every gender and the plural as subject, object and recipient
+    (showing("the old cat", "a old lamp", "every old dog"), "The old cat shows an old lamp to every old dog.",
+     "pantar brotuno ver trotas brotunou jodem bas brotunan unie fivon."),
+    (showing("this old lamp", "no old dog", "the old cats"), "This old lamp shows no old dog to the old cats.",
+     "pantel brotuna kestie fivon brotunein von trotasen brotunu nilas bas."),
+    (showing("every old dog", "some old cats", "a old lamp"), "Every old dog shows some old cats to an old lamp.",
+     "pantis brotunu jodas bas brotunai unir fivon brotunein unoi trotasen."),
+    (showing("no old cats", "this old cat", "no old cat"), "No old cats show this old cat to no old cat.",
+     "pantunt brotunei niloi trotasen brotunou nilem trotas brotunon kesten trotas."),
     (Sentence(Clause(CHASE, phrase("a old small singer"), object=phrase("the old cat"))),
      "An old small singer chases the old cat.", "jaskel brotuna garka unie pok brotunon ven trotas."),
     (Sentence(Clause(BE, TWO_NEAR, predicate=OLD, modal=WILL)),
@@ -172,16 +185,8 @@ def test_cases_are_written_with_the_number_of_their_sentence():
 
 
 TOPICS = ("shared", "near", "far")
-ENDINGS = {
-    "m": {"nom": ("er", "o"), "acc": ("en", "on"), "dat": ("em", "ou")},
-    "f": {"nom": ("ie", "a"), "acc": ("ie", "an"), "dat": ("ir", "ai")},
-    "n": {"nom": ("as", "u"), "acc": ("as", "u"), "dat": ("em", "ou")},
-    "plural": {"nom": ("oi", "ei"), "acc": ("oi", "ein"), "dat": ("on", "ein")},
-}
 FINITE = {"m": "ar", "f": "el", "n": "is", "plural": "unt"}
 MODAL_STEMS = {"will": "vol", "must": "dev", "can": "pot"}
-DECLINED = ("v", "un", "kest", "jod", "nil")
-PLURAL = {"m": "en", "f": "as", "n": "ur"}
 
 
 def entries(*kinds):
@@ -193,48 +198,6 @@ def entries(*kinds):
                 word, stem, rest = re.fullmatch(r"([\w.]+)=([\w/]+)\.?(\w*)", entry).groups()
                 found.append((word, stem, rest))
     return found
-
-
-def target_nouns():
-    """Return the agreement (gender or plural) of every target noun form."""
-    forms = {}
-    for _, stem, gender in entries("PERSONS", "ANIMALS", "THINGS", "PLACES"):
-        forms[stem] = gender
-        forms[stem + PLURAL[gender]] = "plural"
-    return forms
-
-
-def is_predicate(words, at):
-    """Return whether an adjective is before the copula, possibly with a modal between them."""
-    return any(re.fullmatch("es(ov)?(ar|el|is|unt)|esien", word) for word in words[at + 1 : at + 3])
-
-
-def test_articles_and_adjectives_agree_with_every_noun(sentences):
-    forms = target_nouns()
-    adjectives = {
-        stem + ending: ending
-        for _, stem, _ in entries("ADJECTIVES")
-        for ending in {pair[1] for ends in ENDINGS.values() for pair in ends.values()}
-    }
-    declined = 0
-    for sentence in sentences:
-        words = re.findall(r"\w+", target.translate(sentence))
-        for at, word in enumerate(words):
-            if word not in forms:
-                continue
-            start = at - 1
-            while start > 0 and words[start - 1] in adjectives and not is_predicate(words, start - 1):
-                start -= 1
-            determiner, rows = words[at - 1], ENDINGS[forms[word]]
-            fitting = {case for case, (end, _) in rows.items() if determiner in {stem + end for stem in DECLINED}}
-            if determiner in ("dui", "trai"):
-                assert forms[word] == "plural"
-                fitting = set(rows)
-            for one in words[start : at - 1]:
-                fitting = {case for case in fitting if rows[case][1] == adjectives[one]}
-                declined += 1
-            assert fitting, f"{words[start : at + 1]} in {words}"
-    assert declined > 300
 
 
 def resolved(token, tokens):
