@@ -23,8 +23,6 @@ from headroom.data.providers.generated import generate_sets
 from headroom.data.providers.generated_pairs import generate_pair_sets
 from headroom.settings.labelled import GeneratedPairs
 from headroom.settings.parallel import GeneratedCorpus
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
 
 COUNT = 3
 EXCLUSIVE_ADJECTIVES = [
@@ -318,6 +316,9 @@ def test_more_training_text_leaves_the_evaluation_sets_alone_and_another_seed_ch
 
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_one_sentence_alone_tells_little_of_the_label(pair_sets, side):
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+
     vectorizer = CountVectorizer(ngram_range=(1, 2), min_df=2, token_pattern=r"\w+")
     known = vectorizer.fit_transform(getattr(pair_sets["train"], side))
     guesser = LogisticRegression(C=0.1, max_iter=300).fit(known, pair_sets["train"].labels)

@@ -27,12 +27,6 @@ class TestReading:
 
         return read
 
-    def test_aligned_lines_are_stripped(self, tmp_path):
-        (tmp_path / "mine.en").write_bytes(b"one \r\n two\r\n")
-        (tmp_path / "mine.xx").write_bytes(b"eins\nzwei")
-        text = read_parallel(tmp_path / "mine.en", tmp_path / "mine.xx")
-        assert text == ParallelText(["one", "two"], ["eins", "zwei"])
-
     def test_single_sentences_and_pairs_with_columns_in_any_order(self, table):
         text = table("sentence\tlabel\nso good\tgood\nso bad \tbad\n", ["bad", "good"])
         assert text == LabelledText(["so good", "so bad"], None, ["good", "bad"])
