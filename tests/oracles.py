@@ -93,6 +93,17 @@ def gate_gradients(examples: Sequence[Seen]) -> dict[Head, list[float]]:
     return found
 
 
+def token_gradients(examples: Sequence[Seen]) -> dict[Head, float]:
+    """Return the mean of |<z, dL/dz>| over the positions whose z the loss depends on."""
+    found: dict[Head, float] = {}
+    for site in examples[0]:
+        sizes = [numpy.abs((z * dz).sum(-1)) for z, dz in (one[site] for one in examples)]  # (T, K) each
+        rows = numpy.concatenate(sizes)
+        means = rows.sum(0) / rows.any(1).sum()
+        found |= zip(site.head_names(), means.tolist())
+    return found
+
+
 def mean_baseline(examples: Sequence[Seen]) -> dict[Head, float]:
     """Return the mean over examples of the sum over positions of <mean z - z, dL/dz>."""
     found: dict[Head, float] = {}
