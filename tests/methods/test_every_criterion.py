@@ -21,6 +21,7 @@ from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
+from headroom.methods.passes import count_passes
 from models import toy_text
 from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, area, marked_text, planted_classifier
 
@@ -119,6 +120,11 @@ def state_of(model: Any) -> list[Any]:
     return [hooks, weights, patched, model.gates.changed, model.model.training, drawn]
 
 
+def few_of(score: Callable[..., Any], settings: dict[str, float]) -> dict[str, float]:
+    """Return the settings that a function has."""
+    return {name: value for name, value in settings.items() if name in inspect.signature(score).parameters}
+
+
 Found = dict[str, dict[Head, float]]
 
 
@@ -132,9 +138,8 @@ def scored(
 ) -> Found:
     """Return the scores by criterion, and check that all heads have one and that nothing is left behind."""
     score, own = FUNCTIONS[function]
-    few = {name: value for name, value in settings.items() if name in inspect.signature(score).parameters}
     before = state_of(model)
-    found = score(model, batches, removed, half=half, **few)
+    found = score(model, batches, removed, half=half, **few_of(score, settings))
     assert state_of(model) == before
     assert set(found) >= {one.name for one in own}
     assert all(sorted(scores) == all_heads(model.sites) for scores in found.values())
@@ -190,6 +195,16 @@ def test_scores_are_means_over_the_examples_that_count(kinds: dict[str, Kind], k
     once = of(every)
     assert_same(of(every, size=1), once, but=BY_BATCH)
     assert_same(of(every * 2, size=4), once, but=BY_BATCH)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_passes_are_of_the_kind_that_is_declared(kinds: dict[str, Kind], function: str) -> None:
+    model = kinds["bert"].load("")
+    with count_passes(model, EXAMPLES) as passes:
+        score, own = FUNCTIONS[function]
+        score(model, kinds["bert"].batches(model, range(EXAMPLES), EXAMPLES), **few_of(score, FEW))
+    found = "none" if not passes.forward else "backward" if passes.backward else "forward"
+    assert {one.needs for one in own} - {"sweep", "training"} <= {found}
 
 
 def test_what_a_model_has_not_is_told(kinds: dict[str, Kind]) -> None:

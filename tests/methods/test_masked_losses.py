@@ -1,4 +1,4 @@
-"""Many masks at once: each loss equals that of the model under one mask, example by example."""
+"""Many masks at once: each loss equals that of the model under one mask, example by example. Passes are counted."""
 
 import pytest
 import torch
@@ -7,7 +7,8 @@ from headroom.core.heads import Head, parse_profile
 from headroom.engines.head_model import take_rows
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.masked_losses import MaskedLosses, all_scores, build_gates, list_examples, open_heads
-from models import ATTENTIONS, toy_text, write_encoder, write_self_attentive
+from headroom.methods.passes import count_passes
+from models import ATTENTIONS, toy_text, write_encoder
 from oracles import GameModel, numbers
 
 
@@ -64,19 +65,17 @@ class TestBase:
         assert not any("forward" in vars(module) for module in model.model.modules())
 
     @pytest.mark.parametrize(("family", "attention"), ATTENTIONS)
-    @pytest.mark.parametrize("removed", ["", "E1:2 E2:1 E3:4"])
-    def test_of_all_encoders(self, tmp_path, family, attention, removed):
+    def test_of_encoders(self, tmp_path, family, attention):
         model = ClassificationModel.load(write_encoder(tmp_path / "model", family, layers=3), "cpu", attention)
-        self.check(model, model.batches(toy_text(), examples=5), parse_profile(removed, model.sites))
+        self.check(model, model.batches(toy_text(), examples=5), parse_profile("E1:2 E2:1 E3:4", model.sites))
 
-    def test_of_a_self_attentive_encoder(self, tmp_path):
-        write_self_attentive(tmp_path)
-        model = ClassificationModel.load(tmp_path, "cpu")
+    def test_of_a_self_attentive_encoder(self, classifiers):
+        model = ClassificationModel.load(classifiers["hops"], "cpu")
         self.check(model, model.batches(toy_text(), examples=5), frozenset())
 
-    @pytest.mark.parametrize("removed", ["", "E1:1 D2:2 A1:3"])
-    def test_of_a_translation_model(self, lively, texts, removed):
-        self.check(lively, lively.batches(*texts, sentences=5), parse_profile(removed, lively.sites))
+    def test_of_a_translation_model(self, lively, texts):
+        removed = parse_profile("E1:1 D2:2 A1:3", lively.sites)
+        self.check(lively, lively.batches(*texts, sentences=5), removed)
 
     def test_it_computes_less(self, tmp_path):
         model = ClassificationModel.load(write_encoder(tmp_path / "model", layers=6), "cpu")
@@ -101,20 +100,17 @@ class TestBase:
         assert costs[1] < 0.6 * costs[0]
 
 
-@pytest.mark.parametrize(
-    ("half", "limit", "expected"),
-    [
+def test_examples_of_a_half_and_the_first_of_a_set():
+    for half, limit, expected in (
         (None, None, [[0, 1, 2], [3, 4, 5, 6]]),
         (0, None, [[0, 2], [4, 6]]),
         (1, 2, [[1], [3]]),
         (None, 2, [[0, 1]]),
         (None, 99, [[0, 1, 2], [3, 4, 5, 6]]),
-    ],
-)
-def test_examples_of_a_half_and_the_first_of_a_set(half, limit, expected):
-    found = list_examples(numbers(3, 4), half=half, limit=limit)
-    assert [batch.positions for batch in found] == expected
-    assert [batch.number.tolist() for batch in found] == expected
+    ):
+        found = list_examples(numbers(3, 4), half=half, limit=limit)
+        assert [batch.positions for batch in found] == expected
+        assert [batch.number.tolist() for batch in found] == expected
 
 
 def test_rows_of_batches_of_both_engines(classifier, lively, texts):
@@ -163,3 +159,19 @@ def test_open_heads_are_neither_sliced_nor_removed():
     assert open_heads(model, [Head("E", 2, 2)]) == [Head("E", 1, 2), Head("E", 2, 1)]
     with pytest.raises(HeadroomError, match="head E3:1: does not exist"):
         open_heads(model, [Head("E", 3, 1)])
+
+
+def test_passes_of_half_of_the_set_and_of_parts_of_the_model(lively, texts):
+    batches = lively.batches(*texts, sentences=3)
+    with count_passes(lively, 12) as passes, torch.no_grad():
+        lively.losses(batches[0])
+        lively.model.encoder(batches[1].source, src_lengths=batches[1].lengths)
+    assert passes.forward == pytest.approx(3 / 12 + 2 / 6 * 3 / 12)  # the encoder has 2 of the 6 sites
+    assert passes.backward == 0
+
+
+def test_passes_of_interventions_in_one_batch_count_for_each(lively, texts):
+    (batch,) = lively.batches(texts[0][:1] * 4, texts[1][:1] * 4, sentences=4)
+    with count_passes(lively, 1) as passes, torch.no_grad():
+        lively.losses(batch)
+    assert passes.forward == 4
