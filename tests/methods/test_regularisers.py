@@ -1,19 +1,23 @@
-"""Penalties on similar heads, against a direct computation from the outputs of the projections."""
+"""Penalties on similar heads: against a direct computation from the outputs of projections, and in training steps."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 import torch
+from fairseq_models import batch, gradients, make_trainer
 from headroom.core.errors import HeadroomError
+from headroom.engines.fairseq.arms import arm_arguments
+from headroom.engines.fairseq.sites import attention_maps, find_sites
 from headroom.engines.repulsion.regularisers import regulariser
 from headroom.settings.arms import (
+    BaselineArm,
     DisagreementOutputArm,
     DisagreementPositionArm,
     DisagreementSubspaceArm,
     RepulsionLossArm,
 )
-from toy_sites import HEADS, Caught, of_transformers, plain_sites
+from toy_sites import HEADS, Caught, plain_sites
 
 PENALTIES = [DisagreementSubspaceArm, DisagreementPositionArm, DisagreementOutputArm, RepulsionLossArm]
 every_penalty = pytest.mark.parametrize("model", PENALTIES, ids=lambda model: model().method)
@@ -76,13 +80,12 @@ class TestPenalties:
         for one, other in zip(found, wanted, strict=True):
             torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4 * max(part.abs().max() for part in wanted))
 
-    @every_penalty
-    @pytest.mark.parametrize("words", [("E1",), ("first",)], ids=" ".join)
-    def test_only_of_the_sites_that_the_arm_acts_on(self, engine, model, words):
+    def test_only_of_the_sites_that_the_arm_acts_on(self, engine):
         caught = Caught(engine)
-        term = engine.term(model(weight=1, sites=words))
-        names = {"E1", "A1", "D1"} if words == ("first",) else {"E1"}
-        assert term.item() == pytest.approx(slow_term(model, caught, engine.real, names).item(), rel=1e-5)
+        for model, (words, names) in product(PENALTIES, {("E1",): {"E1"}, ("first",): {"E1", "A1", "D1"}}.items()):
+            term = engine.term(model(weight=1, sites=words))
+            expected = slow_term(model, caught, engine.real, names).item()
+            assert term.item() == pytest.approx(expected, rel=1e-5), (model, words)
 
     @every_penalty
     def test_the_forward_pass_is_the_plain_one_and_nothing_stays_behind(self, engine, model):
@@ -93,9 +96,8 @@ class TestPenalties:
 
         plain = engine.forward()
         found = regulariser(model(), engine.sites, engine.maps, seed=1, batch_first=engine.batch_first)
-        for _ in range(2):
-            logits, _ = found(engine.forward, engine.real, update=0, batch=0)
-            torch.testing.assert_close(unpadded(logits), unpadded(plain))
+        logits, term = found(engine.forward, engine.real, update=0, batch=0)
+        torch.testing.assert_close(unpadded(logits), unpadded(plain))
 
         def fails():
             raise RuntimeError("inside")
@@ -104,31 +106,61 @@ class TestPenalties:
             found(fails, engine.real, update=0, batch=0)
         hooks = [hook for live in engine.sites for hook in (*live.value._forward_hooks, *live.attention._forward_hooks)]
         assert not hooks
-        again = found(engine.forward, engine.real, update=0, batch=1)
-        torch.testing.assert_close(unpadded(again[0]), unpadded(plain))
-        assert torch.equal(again[1], found(engine.forward, engine.real, update=5, batch=0)[1])
+        logits, again = found(engine.forward, engine.real, update=5, batch=1)
+        torch.testing.assert_close(unpadded(logits), unpadded(plain))
+        assert torch.equal(again, term)
 
-    @pytest.mark.parametrize("model", PENALTIES[:3], ids=lambda model: model().method)
-    def test_gradient_equals_a_finite_difference(self, model):
-        engine = of_transformers()
-        engine.model.double()
-        weight = getattr(engine.sites[0].attention, "query" if model is DisagreementPositionArm else "value").weight
-        engine.term(model(weight=2)).backward()
-        step = 1e-6
-        for row, column in ((0, 0), (5, 3), (15, 9)):
-            near = []
-            for sign in (1, -1):
-                with torch.no_grad():
-                    weight[row, column] += sign * step
-                    near.append(engine.term(model(weight=2)).item())
-                    weight[row, column] -= sign * step
-            difference = (near[0] - near[1]) / (2 * step)
-            assert weight.grad[row, column].item() == pytest.approx(difference, rel=1e-5, abs=1e-9)
-            assert abs(difference) > 1e-6
+    def test_single_heads_alone_are_refused(self):
+        for model in PENALTIES:
+            with pytest.raises(HeadroomError, match=f"{model().method}: no site of E1, A has 2 heads or more"):
+                regulariser(model(sites=("E1", "A")), plain_sites(heads=1), None, seed=1, batch_first=True)
 
-    @every_penalty
-    def test_single_heads_alone_are_refused(self, model):
-        sites = plain_sites(heads=1)
-        message = f"{model().method}: no site of E1, A has 2 heads or more"
-        with pytest.raises(HeadroomError, match=message):
-            regulariser(model(sites=("E1", "A")), sites, None, seed=1, batch_first=True)
+
+def trainer_of(data, arm, *extra):
+    return make_trainer(data, *arm_arguments(arm, 1), "--dropout", "0", *extra)
+
+
+def step(trainer, *rows):
+    trainer.train_step([batch(trainer, part) for part in rows])
+    return trainer
+
+
+def test_a_penalty_changes_gradients_in_proportion_to_its_weight(data):
+    arms = BaselineArm(), DisagreementPositionArm(weight=1), DisagreementPositionArm(weight=2)
+    plain, once, twice = (gradients(step(trainer_of(data, arm), range(8))) for arm in arms)
+    changed = 0
+    for name, gradient in plain.items():
+        difference = once[name] - gradient
+        changed += int(difference.abs().max() > 1e-6)
+        torch.testing.assert_close(twice[name] - gradient, 2 * difference, rtol=2e-3, atol=2e-6)
+    assert changed > 10
+
+
+def test_many_updates_make_heads_less_alike(data):
+    """The penalty at its own model's z falls against the same training without it."""
+    left = []
+    for weight in (0.0, 3.0):
+        trainer = trainer_of(data, RepulsionLossArm(weight=weight))
+        for start in [*range(0, 40, 8)] * 6:
+            step(trainer, range(start, start + 8))
+        sites = find_sites(trainer.model)
+        probe = regulariser(RepulsionLossArm(weight=1.0), sites, attention_maps, seed=1, batch_first=False)
+        sample = batch(trainer, range(8))
+        real = trainer.criterion._real(sample)
+        trainer.model.eval()
+        with torch.no_grad():
+            left.append(float(probe(lambda t=trainer, s=sample: t.model(**s["net_input"]), real, update=0, batch=0)[1]))
+    assert left[1] < left[0] - 0.02
+
+
+def test_accumulated_batches_weigh_the_term_by_targets(data):
+    parts, arms = (range(3), range(3, 8)), (DisagreementOutputArm(weight=1.0), BaselineArm())
+    whole, plain = (gradients(step(trainer_of(data, arm, "--update-freq", "2"), *parts)) for arm in arms)
+    sizes, alone = [], []
+    for rows in parts:
+        with_term, without = (gradients(step(trainer_of(data, arm), rows)) for arm in arms)
+        sizes.append(batch(trainer_of(data, BaselineArm()), rows)["ntokens"])
+        alone.append({name: with_term[name] - without[name] for name in with_term})
+    for name in whole:
+        wanted = sum(size * one[name] for size, one in zip(sizes, alone)) / sum(sizes)
+        torch.testing.assert_close(whole[name] - plain[name], wanted, rtol=5e-3, atol=2e-6)
