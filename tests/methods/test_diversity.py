@@ -1,10 +1,11 @@
-"""Heads compared on planted models, by hand, and on live ones of both tasks, sentence by sentence."""
+"""How alike heads are: measures by hand and against loops, of models of both tasks; quantities of arms."""
 
 import math
 from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy
+import pandas
 import pytest
 import torch
 from headroom.core.heads import Site
@@ -14,7 +15,17 @@ from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.repulsion.similarity import (
+    cosines_at,
+    kernels_at,
+    linear_cka,
+    map_products,
+    mean_kernel,
+    mean_pairwise_cosine,
+    mean_pairwise_distance,
+)
 from headroom.engines.sites import AttentionSite
+from headroom.experiments.arms.quantities import curve_area, gini, removable_share
 from headroom.experiments.diversity.measures import (
     MEASURES,
     ON_TEXT,
@@ -24,15 +35,99 @@ from headroom.experiments.diversity.measures import (
     text_similarity,
 )
 from models import toy_text, write_encoder
-from torch import nn
+from torch import Tensor, nn
+
+SAME = torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_pairs_by_hand_and_against_a_loop():
+    heads = random(5, 7)
+    pairs = [torch.cosine_similarity(heads[i], heads[j], dim=0).item() for i in range(5) for j in range(i)]
+    assert mean_pairwise_cosine(heads).item() == pytest.approx(sum(pairs) / 10)
+    heads = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])  # a head of zeros is like no other
+    assert mean_pairwise_cosine(heads).item() == pytest.approx(1 / 3)
+    heads = torch.tensor([[[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0], [4.0, 0.0]]])
+    assert mean_pairwise_distance(heads).tolist() == pytest.approx([10 / 3, 8 / 3])
+
+
+def test_padded_positions_do_not_count():
+    same, apart = [[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]
+    vectors = torch.tensor([[same, apart], [apart, apart]])  # (T, B, H, d)
+    real = torch.tensor([[True, False], [False, True]])  # (B, T)
+    assert cosines_at(vectors, real).tolist() == pytest.approx([1, 0])
+    assert kernels_at(vectors, real).tolist() == pytest.approx([1, 1 / 3])
+
+
+def test_products_of_maps_of_three_heads():
+    # one query: the first position, the second, and both: products 0, .5, .5
+    maps = torch.tensor([[[[1.0, 0.0]], [[0.0, 1.0]], [[0.5, 0.5]]]])  # (B, H, T, S)
+    found = map_products(maps, torch.tensor([[True]]), torch.tensor([[True, True]]))
+    assert found.tolist() == pytest.approx([1 / 3])
+
+
+def cka_of(z: Tensor) -> float:
+    """Return linear CKA from outputs, (tokens, H, d)."""
+    products = torch.einsum("tid,tje->idje", z, z)
+    return linear_cka(products, z.sum(0), len(z)).item()
+
+
+def slow_cka(z: numpy.ndarray) -> float:
+    """Return the mean over pairs of heads of how alike their Gram matrices of tokens are: HSIC, normalised."""
+    tokens, heads, _ = z.shape
+    centring = numpy.eye(tokens) - 1 / tokens
+    grams = [centring @ z[:, head] @ z[:, head].T @ centring for head in range(heads)]
+    pairs = [
+        (grams[i] * grams[j]).sum() / math.sqrt((grams[i] ** 2).sum() * (grams[j] ** 2).sum())
+        for i in range(heads)
+        for j in range(i)
+    ]
+    return sum(pairs) / len(pairs)
+
+
+class TestLinearCka:
+    def test_equals_gram_matrices(self):
+        z = random(23, 4, 3) + 5
+        assert cka_of(z) == pytest.approx(slow_cka(z.numpy()), rel=1e-9)
+
+    def test_rotated_scaled_and_shifted_heads_are_the_same(self):
+        head = random(20, 3)
+        rotation = torch.linalg.qr(random(3, 3, seed=1)).Q
+        z = torch.stack([head, 7 * head @ rotation, head - 100], dim=1)
+        assert cka_of(z) == pytest.approx(1)
+        stretched = torch.stack([head, head * torch.tensor([1.0, 1.0, 10.0])], dim=1)
+        assert cka_of(stretched) < 0.99
+
+    def test_a_head_that_says_the_same_at_every_token_is_like_no_other(self):
+        head = random(1000, 2)
+        constant = torch.tensor([0.1, 1e6 / 3], dtype=torch.float64).expand(1000, 2)
+        assert cka_of(torch.stack([head, head, constant], dim=1)) == pytest.approx(1 / 3)
+        assert cka_of(torch.stack([constant, constant], dim=1)) == 0
+        assert cka_of(torch.zeros(5, 2, 2, dtype=torch.float64)) == 0
+
+
+def test_gradients_are_finite_where_heads_are_the_same():
+    real = torch.ones(2, 3, dtype=torch.bool)
+    for measure in (
+        mean_pairwise_cosine,
+        mean_pairwise_distance,
+        mean_kernel,
+        lambda heads: cosines_at(heads.expand(3, 2, 3, 2), real),
+        lambda heads: linear_cka(torch.einsum("tid,tje->idje", heads, heads), heads.sum(0), 1),
+    ):
+        heads = SAME[None].double().requires_grad_()
+        measure(heads).sum().backward()
+        assert heads.grad is not None
+        assert heads.grad.isfinite().all()
+
 
 THIRD = Site("E", 3, 2)
 
 
-QKV = {"queries": "query", "keys": "key", "values": "value"}
-
-
-def planted(names=QKV, *, heads=2, site=THIRD, **weights):
+def planted(**weights):
     """Return a model with one site whose attention module has these projections: rows by name."""
     attention = nn.Module()
     for name, rows in weights.items():
@@ -41,22 +136,18 @@ def planted(names=QKV, *, heads=2, site=THIRD, **weights):
         setattr(attention, name, linear)
     parent = nn.Module()
     parent.attention, parent.output = attention, nn.Identity()
-    kept = tuple(range(1, heads + 1))
-    live = AttentionSite(site=site, parent=parent, attribute="attention", output_place="output", kept=kept, **names)
+    place = {"attribute": "attention", "output_place": "output", "kept": (1, 2)}
+    live = AttentionSite(site=THIRD, parent=parent, queries="query", keys="key", values="value", **place)
     return SimpleNamespace(live_sites=[live], gates=Gates(sites=[live], batch_first=True))
 
 
-class TestParticles:
-    """Two heads on a line: query 1 and 1, key 0 and 2, value 1 and -1."""
-
+def test_particles_of_two_heads_on_a_line():
+    """Query 1 and 1, key 0 and 2, value 1 and -1: cosines 1, 0, -1; distances 0, 2, 2; kernels 1, 1/3, 1/3."""
     model = planted(query=[[1.0], [1.0]], key=[[0.0], [2.0]], value=[[1.0], [-1.0]])
-
-    def test_means_over_projections(self):
-        found = particle_similarity(extract_particles(self.model))
-        # cosines 1, 0 and -1; distances 0, 2 and 2; kernels 1, 1/3 and 1/3
-        assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
-            {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
-        )
+    found = particle_similarity(extract_particles(model))
+    assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
+        {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
+    )
 
 
 @pytest.fixture(params=["translation", "bert", "deberta-v2"])
@@ -73,14 +164,6 @@ def live(request, tmp_path):
         engine = ClassificationEngine(corpus=tmp_path, device="cpu")
     model = engine.load(str(checkpoint), maps=True)
     return SimpleNamespace(model=model, batches=lambda size: engine.example_batches(model, examples, size))
-
-
-def test_every_site_and_measure_whatever_the_batches(live):
-    padded, alone = (text_similarity(live.model, live.batches(size)) for size in (100, 1))
-    assert tuple(padded) == ON_TEXT
-    for measure in ON_TEXT:
-        assert list(padded[measure]) == live.model.sites
-        assert padded[measure] == pytest.approx(alone[measure], abs=1e-5)
 
 
 @torch.inference_mode()
@@ -120,7 +203,9 @@ def test_numbers_are_those_of_a_loop(live):
         "z_cka": mean(norm[i, j] ** 2 / (norm[i, i] * norm[j, j]) for i, j in pairs),
     }
     found = text_similarity(live.model, live.batches(5))
-    assert {measure: found[measure][site.site] for measure in ON_TEXT} == pytest.approx(expected, abs=2e-5)
+    assert {measure: sites[site.site] for measure, sites in found.items()} == pytest.approx(expected, abs=2e-5)
+    assert tuple(found) == ON_TEXT
+    assert all(list(sites) == live.model.sites for sites in found.values())
 
 
 def test_collapsed_heads_are_degenerate(live):
@@ -150,3 +235,45 @@ def test_heads_that_are_gone_are_not_compared(live):
         assert first in sites
         assert second not in sites
         assert all(math.isfinite(value) for value in sites.values())
+
+
+SCORES = numpy.random.default_rng(3).pareto(1.2, 40)
+
+
+def test_gini_is_that_of_all_pairs() -> None:
+    pairs = numpy.abs(SCORES[:, None] - SCORES[None, :]).sum()
+    assert gini(SCORES) == pytest.approx(pairs / (2 * 40**2 * SCORES.mean()))
+
+
+def test_without_importance_there_is_no_unevenness() -> None:
+    for scores in ([], [0.0, 0.0], [-1.0, 0.0], [numpy.nan, 1.0]):
+        assert math.isnan(gini(numpy.array(scores)))
+
+
+def curve(values: list[float], *, full: float = 20.0, chance: float = 0.0, task: str = "sst2") -> pandas.DataFrame:
+    """Return the curve of a model with four heads."""
+    metric = "bleu" if task == "translation" else "accuracy"
+    columns = {"task": task, "metric": metric, "heads_removed": range(len(values)), "heads_total": 4, "value": values}
+    return pandas.DataFrame(columns | {"full": full, "chance": chance})
+
+
+def test_area_of_a_straight_line_and_of_a_cliff() -> None:
+    assert curve_area(curve([20.0, 15, 10, 5, 0])) == pytest.approx(0.5)
+    assert curve_area(curve([20.0, 20, 20, 20, 0])) == pytest.approx(0.875)
+
+
+def test_what_can_be_removed() -> None:
+    for task, values, share in (
+        ("translation", [20.0, 19.6, 0.0, 0.0, 0.0], 0.25),  # 98 % are left of a quarter less
+        ("translation", [20.0, 19.4, 0.0, 0.0, 0.0], 0.25 * 0.4 / 0.6),  # 97 %
+        ("sst2", [20.0, 19.4, 0.0, 0.0, 0.0], 0.25),
+        ("translation", [20.0, 19.0, 20.2, 20.0, 0.0], 0.75 + 0.25 * (59.2 / 3 - 19.6) / (59.2 / 3)),
+        ("translation", [20.0] * 5, 1.0),
+    ):
+        assert removable_share(curve(values, task=task)) == pytest.approx(share), values
+
+
+def test_shares_of_a_classifier_begin_at_chance() -> None:
+    rows = curve([90.0, 80, 50, 50, 50], full=90.0, chance=50.0)
+    assert curve_area(rows) == pytest.approx(0.25 * (0.5 + 0.75 + 0))
+    assert removable_share(rows) == pytest.approx(0.25 * 0.03 / 0.25)
