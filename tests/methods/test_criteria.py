@@ -1,4 +1,6 @@
-"""Criteria: found in their folder without heavy imports, read from the tables of their experiments."""
+"""Criteria: settings that name them, scores read from tables of experiments; orders by hand, points of a curve."""
+
+import re
 
 import pytest
 from headroom.core.errors import HeadroomError
@@ -37,36 +39,24 @@ def table(path, of, rows):
     return write_rows(of, path, numbered)
 
 
-@pytest.mark.parametrize(
-    ("named", "main", "reported"),
-    [
-        (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
-        (["gradient-example", "grad"], "gradient-example", ["criteria: unknown criterion 'grad'; use ablation, "]),
-        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not in pruning.criteria; add it"]),
-        (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
-        (["gradient-example", "obs"], "gradient-example", ["criteria: 'obs' is only computed to be compared; name it"]),
-        (["x", "y"], "z", ["criteria: unknown criterion 'x'", "criteria: unknown criterion 'y'", "main: "]),
-    ],
-)
-def test_mistakes_in_settings_are_told_with_their_keys(named, main, reported):
-    found = check("t", named, main)
-    assert len(found) == len(reported)
-    assert all(line.startswith(f"configuration: t.pruning.{start}") for line, start in zip(found, reported))
-
-
-@pytest.mark.parametrize(
-    ("compared", "rescored", "reported"),
-    [
-        (["gradient-example", "obs", "confidence"], ["obs"], []),
-        (["obs", "grad"], [], ["criteria: unknown criterion 'grad'; use those of docs/criteria.md"]),
-        (["ablation", "gates"], [], ["criteria: 'ablation' needs every seed", "criteria: 'gates' needs gates"]),
-        (["confidence"], ["confidence"], ["rescored: 'confidence' cannot be scored again; leave it out"]),
-    ],
-)
-def test_mistakes_in_comparisons_name_their_keys(compared, rescored, reported):
-    found = check_compared("t", compared, rescored, {"ablation": "needs every seed", "gates": "needs gates"})
-    assert len(found) == len(reported)
-    assert all(line.startswith(f"configuration: t.bakeoff.{start}") for line, start in zip(found, reported))
+def test_mistakes_in_settings_are_told_with_their_keys():
+    needs = {"ablation": "needs every seed", "gates": "needs gates"}
+    for found, reported in (
+        (check("t", ["gradient-example", "relevance", "gates-exact"], "gradient-example"), []),
+        (check("t", ["gradient-example", "grad"], "gradient-example"), ["unknown criterion 'grad'; use ablation, "]),
+        (check("t", ["gradient-token"], "gradient-example"), ["main: 'gradient-example' is not in pruning.criteria"]),
+        (check("t", ["relevance"], "relevance"), ["main: 'relevance' is not scored at every epoch; use gradient-"]),
+        (check("t", ["gradient-example", "obs"], "gradient-example"), ["'obs' is only computed to be compared"]),
+        (check("t", ["x", "y"], "z"), ["unknown criterion 'x'", "unknown criterion 'y'", "main: "]),
+        (check_compared("t", ["gradient-example", "obs", "confidence"], ["obs"], needs), []),
+        (check_compared("t", ["obs", "grad"], [], needs), ["unknown criterion 'grad'; use those of docs/criteria.md"]),
+        (check_compared("t", ["ablation", "gates"], [], needs), ["'ablation' needs every seed", "'gates' needs gates"]),
+        (check_compared("t", ["confidence"], ["confidence"], needs), ["rescored: 'confidence' cannot be scored again"]),
+    ):
+        assert len(found) == len(reported)
+        for line, piece in zip(found, reported):
+            assert re.match(r"configuration: t\.(pruning|bakeoff)\.\w+: ", line)
+            assert piece in line
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():
@@ -75,28 +65,25 @@ def test_an_unknown_criterion_is_told_with_those_there_are():
 
 
 class TestReading:
-    @pytest.mark.parametrize(
-        ("name", "of", "rows"),
-        [
+    def test_of_all_rows_those_of_the_criterion(self, tmp_path):
+        for name, of, own, *others in (
             (
                 "relevance",
                 RELEVANCE,
-                [{"measure": "signed", "half": "all"}, {"measure": "relevance", "half": "choose"}],
+                {"measure": "relevance", "half": "all"},
+                {"measure": "signed", "half": "all"},
+                {"measure": "relevance", "half": "choose"},
             ),
             (
                 "confidence",
                 ATTENTION_STATS,
-                [
-                    {"model": "untrained", "measure": "confidence", "half": "all"},
-                    {"model": "trained", "measure": "offset", "half": "all"},
-                ],
+                {"model": "trained", "measure": "confidence", "half": "all"},
+                {"model": "untrained", "measure": "confidence", "half": "all"},
+                {"model": "trained", "measure": "offset", "half": "all"},
             ),
-        ],
-    )
-    def test_of_all_rows_those_of_the_criterion(self, tmp_path, name, of, rows):
-        own = {"relevance": {"measure": "relevance"}, "confidence": {"model": "trained", "measure": "confidence"}}
-        path = table(tmp_path / "a.csv", of, [*rows, own[name] | {"half": "all"}])
-        assert criterion_scores(name, [path], epoch=3) == dict(zip(HEADS, (4.0, 5.0)))
+        ):
+            path = table(tmp_path / f"{name}.csv", of, [*others, own])
+            assert criterion_scores(name, [path], epoch=3) == dict(zip(HEADS, (4.0, 5.0)))
 
     def test_equal_effects_are_ordered_by_the_loss(self, tmp_path):
         effects = {1: (-2.0, 0.5), 2: (-2.0, 0.1), 3: (0.0, 0.3), 4: (-2.0, 0.1)}  # accuracy, loss
@@ -145,7 +132,7 @@ class TestReading:
 
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
-HEADS_OF_ORDERS = all_heads(SITES)
+EVERY_HEAD = all_heads(SITES)
 ENCODER = [Site("E", layer, 1) for layer in (1, 2, 3, 4)]
 COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value")
 
@@ -154,25 +141,21 @@ def names(found):
     return " ".join(str(head) for unit in found for head in unit)
 
 
-@pytest.mark.parametrize(
-    ("sites", "expected"),
-    [
+def test_layers_from_the_top_and_from_the_bottom():
+    for sites, expected in (
         (SITES, "A1:1 A1:2 D1:1 D1:2 E1:1 E1:2"),
         ([Site("E", 1, 2), Site("E", 2, 1)], "E2:1 E1:1 E1:2"),
         # the last of two layers is as high as the only one of the decoder; the second of four as the first of two
         ([*ENCODER, Site("D", 1, 1)], "D1:1 E4:1 E3:1 E2:1 E1:1"),
         ([*ENCODER, Site("A", 1, 1), Site("A", 2, 1)], "A2:1 E4:1 E3:1 A1:1 E2:1 E1:1"),
-    ],
-)
-def test_layers_from_the_top_and_from_the_bottom(sites, expected):
-    own = single_units(all_heads(sites))
-    assert names(top_first(own)) == expected
-    assert names(bottom_first(own)) == " ".join(reversed(expected.split()))
+    ):
+        own = single_units(all_heads(sites))
+        assert names(top_first(own)) == expected
+        assert names(bottom_first(own)) == " ".join(reversed(expected.split()))
 
 
-@pytest.mark.parametrize(
-    ("heads", "step", "expected"),
-    [
+def test_points_of_a_curve():
+    for heads, step, expected in (
         (72, 0.1, [0, 7, 14, 22, 29, 36, 43, 50, 58, 65, 72]),
         (24, 0.1, [0, 2, 5, 7, 10, 12, 14, 17, 19, 22, 24]),
         (8, 0.25, [0, 2, 4, 6, 8]),
@@ -181,52 +164,47 @@ def test_layers_from_the_top_and_from_the_bottom(sites, expected):
         (10, 1, [0, 10]),
         (10, 0.3, [0, 3, 7, 10]),
         (10, 0.7, [0, 10]),
-    ],
-)
-def test_points_of_a_curve(heads, step, expected):
-    assert step_sizes(heads, step) == expected
+    ):
+        assert step_sizes(heads, step) == expected, (heads, step)
 
 
 def test_least_important_first_with_ties_in_table_order():
-    scores = dict(zip(HEADS_OF_ORDERS, [0.5, 0.1, 0.5, 0.1, 0.0, 0.5]))
-    assert names(single_units(HEADS_OF_ORDERS)) == "E1:1 E1:2 A1:1 A1:2 D1:1 D1:2"
-    assert names(least_important_first(scores, single_units(HEADS_OF_ORDERS))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
-    assert names(least_important_first(scores, single_units(HEADS_OF_ORDERS[::-1]))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    scores = dict(zip(EVERY_HEAD, [0.5, 0.1, 0.5, 0.1, 0.0, 0.5]))
+    assert names(single_units(EVERY_HEAD)) == "E1:1 E1:2 A1:1 A1:2 D1:1 D1:2"
+    assert names(least_important_first(scores, single_units(EVERY_HEAD))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    assert names(least_important_first(scores, single_units(EVERY_HEAD[::-1]))) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
     assert names(least_important_first(scores, single_units(all_heads(SITES, "E")))) == "E1:2 E1:1"
+    with pytest.raises(HeadroomError, match="head D1:2: no score"):
+        least_important_first(dict.fromkeys(EVERY_HEAD[:-1], 1.0), single_units(EVERY_HEAD))
 
 
 def test_a_group_scores_the_sum_of_its_heads_and_pairs_are_compared_in_turn():
-    e1, e2, a1, a2, d1, d2 = HEADS_OF_ORDERS
+    e1, e2, a1, a2, d1, d2 = EVERY_HEAD
     pairs = [(e1, e2), (a1, a2), (d1, d2)]
-    scores = dict(zip(HEADS_OF_ORDERS, [0.1, 0.6, 0.3, 0.3, 0.5, 0.2]))
+    scores = dict(zip(EVERY_HEAD, [0.1, 0.6, 0.3, 0.3, 0.5, 0.2]))
     assert least_important_first(scores, pairs) == [(a1, a2), (e1, e2), (d1, d2)]
-    ties = {head: (float(head.kind == "E"), number) for number, head in enumerate(HEADS_OF_ORDERS)}
+    ties = {head: (float(head.kind == "E"), number) for number, head in enumerate(EVERY_HEAD)}
     assert least_important_first(ties, pairs) == [(a1, a2), (d1, d2), (e1, e2)]
 
 
 def test_a_curve_removes_whole_groups():
-    e1, e2, a1, a2, d1, d2 = HEADS_OF_ORDERS
+    e1, e2, a1, a2, d1, d2 = EVERY_HEAD
     order = Order("own", [(a1, a2), (e1,), (e2, d1, d2)])
-    assert profiles(order, 0.3) == [frozenset(), {a1, a2}, {a1, a2, e1}, frozenset(HEADS_OF_ORDERS)]
-
-
-def test_a_head_without_a_score_is_named():
-    with pytest.raises(HeadroomError, match="head D1:2: no score"):
-        least_important_first(dict.fromkeys(HEADS_OF_ORDERS[:-1], 1.0), single_units(HEADS_OF_ORDERS))
+    assert profiles(order, 0.3) == [frozenset(), {a1, a2}, {a1, a2, e1}, frozenset(EVERY_HEAD)]
 
 
 def test_random_orders_depend_on_the_seed_alone():
-    first = random_order(single_units(HEADS_OF_ORDERS), 0)
-    assert sorted(first) == single_units(HEADS_OF_ORDERS)
-    assert random_order(single_units(HEADS_OF_ORDERS), 0) == first
-    assert random_order(single_units(HEADS_OF_ORDERS[::-1]), 0) == first
-    assert len({names(random_order(single_units(HEADS_OF_ORDERS), seed)) for seed in range(5)}) > 3
-    assert first != single_units(HEADS_OF_ORDERS)
+    first = random_order(single_units(EVERY_HEAD), 0)
+    assert sorted(first) == single_units(EVERY_HEAD)
+    assert random_order(single_units(EVERY_HEAD), 0) == first
+    assert random_order(single_units(EVERY_HEAD[::-1]), 0) == first
+    assert len({names(random_order(single_units(EVERY_HEAD), seed)) for seed in range(5)}) > 3
+    assert first != single_units(EVERY_HEAD)
 
 
 def test_scored_anew_after_every_step_by_hand():
     """Steps of two: a head that matters only once another is gone moves back, and gone heads stay gone."""
-    e1, e2, a1, a2, d1, d2 = HEADS_OF_ORDERS
+    e1, e2, a1, a2, d1, d2 = EVERY_HEAD
     tables = {
         frozenset(): [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
         frozenset([e1, e2]): [0.0, 0.0, 9.0, 0.4, 0.5, 0.2],  # A1:1 now matters most; gone heads score 0
@@ -236,9 +214,9 @@ def test_scored_anew_after_every_step_by_hand():
 
     def scores(gone):
         asked.append(gone)
-        return dict(zip(HEADS_OF_ORDERS, tables[gone]))
+        return dict(zip(EVERY_HEAD, tables[gone]))
 
-    assert rescore_order(single_units(HEADS_OF_ORDERS), [0, 2, 4, 6], scores) == single_units([e1, e2, d2, a2, a1, d1])
+    assert rescore_order(single_units(EVERY_HEAD), [0, 2, 4, 6], scores) == single_units([e1, e2, d2, a2, a1, d1])
     assert asked == list(tables)
 
 
@@ -249,23 +227,17 @@ class TestReadScores:
             dict(zip(COLUMNS, (epoch, head.kind, head.layer, head.head, criterion, "raw", 10 * epoch + i)))
             for epoch in (1, 2)
             for criterion in ("gradient-example", "gradient-token")
-            for i, head in enumerate(HEADS_OF_ORDERS)
+            for i, head in enumerate(EVERY_HEAD)
         ]
         write_rows(SCORES, tmp_path / "scores.csv", rows)
         return str(tmp_path / "scores.csv")
 
     def test_one_epoch_of_one_criterion(self, path):
         found = read_scores(path, epoch=2, criterion="gradient-token")
-        assert found == dict(zip(HEADS_OF_ORDERS, [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]))
+        assert found == dict(zip(EVERY_HEAD, [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]))
 
-    @pytest.mark.parametrize(
-        "wanted",
-        [
-            {"epoch": 3, "criterion": "gradient-token"},
-            {"epoch": 1, "criterion": "magnitude"},
-            {"epoch": 1, "criterion": "gradient-token", "normalised": "layer"},
-        ],
-    )
-    def test_what_is_not_there_is_named_with_what_is(self, path, wanted):
-        with pytest.raises(HeadroomError, match="only by gradient-example and gradient-token at epoch 1 and 2; rerun"):
-            read_scores(path, **wanted)
+    def test_what_is_not_there_is_named_with_what_is(self, path):
+        own = {"epoch": 1, "criterion": "gradient-token"}
+        for wanted in ({**own, "epoch": 3}, {**own, "criterion": "magnitude"}, {**own, "normalised": "layer"}):
+            with pytest.raises(HeadroomError, match="only by gradient-example and gradient-token at epoch 1 and 2; re"):
+                read_scores(path, **wanted)

@@ -1,4 +1,4 @@
-"""Evaluation: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
+"""Evaluation: metrics equal sacrebleu's, every profile is decoded once, differences are paired; timings."""
 
 from types import SimpleNamespace
 
@@ -7,15 +7,15 @@ import pytest
 import torch
 from headroom.core.columns import COMPARISON
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, interval, mcnemar_p
-from headroom.data.parallel import ParallelText, read_pairs
+from headroom.data.parallel import ParallelText
 from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.sweeps import Sweep
 from headroom.engines.translation_scores import METRICS
 from headroom.methods.judging import Judge, comparisons, read_shards, warn_of_chance, write_shard
+from headroom.methods.timing import ratio_summary, time_interleaved
 from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -114,25 +114,13 @@ def test_right_or_wrong_answers_are_tested_paired_and_unpaired(judge):
     assert rows["bleu"]["p_mcnemar"] == rows["loss"]["p_unpaired"] == ""
 
 
-@pytest.mark.parametrize(("score", "said"), [(40.0, True), (51.0, True), (60.0, False)])
-def test_a_model_that_does_not_score_more_than_chance_is_named_in_the_log(score, said, caplog):
+def test_a_model_that_does_not_score_more_than_chance_is_named_in_the_log(caplog):
     judged = SimpleNamespace(name="choose", metrics=("next",), chance=lambda _: 50.0)
-    outcome = SimpleNamespace(scores={"next": score}, resampled={"next": numpy.linspace(score - 2, score + 2, 101)})
-    warn_of_chance(judged, outcome)
-    assert ("set choose: the model's next is" in caplog.text) == said
-
-
-class TestLoading:
-    @pytest.fixture
-    def corpus(self, tmp_path):
-        write_lines(tmp_path / "test.source", ["a b", "", "c\u2028d"])
-        write_lines(tmp_path / "test.target", ["x", "y\u0085z", ""])
-        return tmp_path
-
-    def test_unaligned_files_are_refused_even_beyond_the_first_sentences(self, corpus):
-        write_lines(corpus / "test.target", ["x", "y"])
-        with pytest.raises(HeadroomError, match=r"test\.source: 3 lines, but .*test\.target has 2"):
-            read_pairs(corpus, "test", 1)
+    for score, said in ((40.0, True), (51.0, True), (60.0, False)):
+        caplog.clear()
+        outcome = SimpleNamespace(scores={"next": score}, resampled={"next": numpy.linspace(score - 2, score + 2, 101)})
+        warn_of_chance(judged, outcome)
+        assert ("set choose: the model's next is" in caplog.text) == said, score
 
 
 HEADS = [Head("E", 1, number) for number in range(1, 8)]
@@ -143,13 +131,13 @@ PROFILES = [
 ]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 9])
-def test_every_profile_is_in_one_shard(count):
-    shares = [Shard(number, count).share([*PROFILES, PROFILES[0]]) for number in range(1, count + 1)]
-    together = [profile for share in shares for profile in share]
-    assert len(together) == len(PROFILES)
-    assert set(together) == set(PROFILES)
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+def test_every_profile_is_in_one_shard():
+    for count in (1, 2, 3, 7, 9):
+        shares = [Shard(number, count).share([*PROFILES, PROFILES[0]]) for number in range(1, count + 1)]
+        together = [profile for share in shares for profile in share]
+        assert len(together) == len(PROFILES)
+        assert set(together) == set(PROFILES)
+        assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -169,16 +157,34 @@ def test_what_is_written_is_read(tmp_path):
                 assert (values == judged[name][profile][metric]).all()
 
 
-def test_shards_of_one_judge_are_joined(tmp_path):
+def test_shards_of_one_judge_are_joined_and_a_damaged_one_is_told(tmp_path):
     for number, profile in enumerate(PROFILES):
         write_shard(tmp_path / f"{number}.npz", {"test": {profile: {"loss": numpy.full((2, 2), number)}}})
     found = read_shards(sorted(tmp_path.iterdir()))
     assert [found["test"][profile]["loss"][0, 0] for profile in PROFILES] == list(range(7))
+    for content in (b"", b"no archive", b"PK\x03\x04 cut off"):
+        (tmp_path / "0.npz").write_bytes(content)
+        with pytest.raises(HeadroomError, match="cannot read the shard; delete it and rerun its job"):
+            read_shards([tmp_path / "0.npz"])
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut off"])
-def test_a_damaged_file_is_told(content, tmp_path):
-    path = tmp_path / "shard.npz"
-    path.write_bytes(content)
-    with pytest.raises(HeadroomError, match="cannot read the shard; delete it and rerun its job"):
-        read_shards([path])
+def test_rounds_run_every_action_once_there_and_back():
+    ran = []
+    actions = {name: lambda name=name: ran.append(name) for name in "abc"}
+    time_interleaved(actions, warmup=1, repeats=3)
+    assert "".join(ran) == "cba" + "abc" + "cba" + "abc"
+
+
+def test_the_device_is_waited_for_on_both_sides(monkeypatch):
+    happened = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: happened.append("wait"))
+    time_interleaved({"a": lambda: happened.append("run")}, warmup=0, repeats=2)
+    assert happened == ["wait", "run", "wait"] * 2
+
+
+def test_the_median_ratio_within_rounds_and_its_interval():
+    fast, slow = [10.0**place for place in range(6)], [2 * 10.0**place for place in range(6)]
+    assert ratio_summary(slow, fast) == (2.0, 2.0, 2.0)  # rounds of very different speed
+    # all six below the median, or all above: each 1 of 64 = 1.6 %
+    assert ratio_summary([1.0, 6.0, 2.0, 5.0, 3.0, 4.0], [1.0] * 6) == (3.5, 1.0, 6.0)

@@ -1,10 +1,15 @@
-"""Sources of gates: hard-concrete distributions, exactly K, learned scores, kept heads, and gates of sites."""
+"""Gates that are learned: hard-concrete distributions, exactly K, fixed ones, and the further training with them."""
 
 import math
+from itertools import pairwise, product
 
 import pytest
 import torch
-from headroom.core.heads import Head, Site, all_heads
+from headroom.core.heads import Head, Site, all_heads, parse_profile
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
+from headroom.methods import continued_training
+from headroom.methods.continued_training import continue_training, controls, list_learned
 from headroom.methods.learned_gates import (
     COLDEST,
     HOTTEST,
@@ -40,24 +45,20 @@ class TestHardConcreteDistribution:
         assert gates.opened().tolist() == pytest.approx([0.311889, 1 / (1 + math.exp(-1.208695))], abs=1e-6)
         assert gates.expected_open().item() == pytest.approx(2 - sum(closed), abs=1e-6)
 
-    @pytest.mark.parametrize("log_alpha", [-1.0, 0.0, 1.5])
-    def test_samples_fall_where_the_probabilities_say(self, log_alpha):
-        gates = located(log_alpha)
+    def test_samples_fall_where_the_probabilities_say(self):
         uniform = torch.rand(200_000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-        drawn = gates.sample(uniform)
-        for value, probability in ((0, gates.closed()), (1, gates.opened())):
-            assert float((drawn == value).double().mean()) == pytest.approx(float(probability), abs=0.005)
+        for log_alpha in (-1.0, 0.0, 1.5):
+            gates = located(log_alpha)
+            drawn = gates.sample(uniform)
+            for value, probability in ((0, gates.closed()), (1, gates.opened())):
+                assert float((drawn == value).double().mean()) == pytest.approx(float(probability), abs=0.005)
 
-    def density(self, x, log_alpha, step=1e-6):
-        above, below = (located(log_alpha).cumulative(x + shift) for shift in (step, -step))
-        return float(above - below) / (2 * step)
-
-    @pytest.mark.parametrize("place", [-3.0, -0.5, 0.0, 1.0, 4.0])
-    def test_the_gradient_of_the_penalty_is_the_numeric_one(self, place):
-        gates = located(place)
-        (found,) = torch.autograd.grad(gates.expected_open(), gates.log_alpha)
-        above, below = (float(located(place + shift).expected_open()) for shift in (1e-6, -1e-6))
-        assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
+    def test_the_gradient_of_the_penalty_is_the_numeric_one(self):
+        for place in (-3.0, -0.5, 0.0, 1.0, 4.0):
+            gates = located(place)
+            (found,) = torch.autograd.grad(gates.expected_open(), gates.log_alpha)
+            above, below = (float(located(place + shift).expected_open()) for shift in (1e-6, -1e-6))
+            assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
 
     def test_the_gradient_of_a_sample_is_the_numeric_one(self):
         gates, uniform = located(0.2), torch.tensor([0.45], dtype=torch.float64)
@@ -90,27 +91,25 @@ class TestHardConcreteGates:
 
 
 class TestTopK:
-    @pytest.mark.parametrize("scores", [SCORES, torch.zeros(7)], ids=["some ties", "all tied"])
-    @pytest.mark.parametrize("k", range(8))
-    def test_exactly_k_whatever_the_ties(self, scores, k):
-        gates = top_k(scores, k)
-        assert gates.sum() == k
-        assert set(gates.tolist()) <= {0.0, 1.0}
+    def test_exactly_k_whatever_the_ties(self):
+        for scores, k in product((SCORES, torch.zeros(7)), range(8)):
+            gates = top_k(scores, k)
+            assert gates.sum() == k
+            assert set(gates.tolist()) <= {0.0, 1.0}
 
-    @pytest.mark.parametrize("k", range(8))
-    @pytest.mark.parametrize("heat", [HOTTEST, COLDEST, 1e-3])
-    def test_soft_ones_add_up_to_k(self, k, heat):
-        assert float(soft_top_k(SCORES, k, heat).sum()) == pytest.approx(k, abs=1e-5)
+    def test_soft_ones_add_up_to_k(self):
+        for heat, k in product((HOTTEST, COLDEST, 1e-3), range(8)):
+            assert float(soft_top_k(SCORES, k, heat).sum()) == pytest.approx(k, abs=1e-5)
 
     def test_soft_ones_by_hand(self):
         # p1 = softmax(log 1, log 3) = (1/4, 3/4); r <- r + log(1 - p1) makes the odds 3/4 : 3/4; p2 = (1/2, 1/2)
         gates = soft_top_k(torch.tensor([0.0, torch.log(torch.tensor(3.0))]), 2, 1.0)
         assert gates.tolist() == pytest.approx([0.75, 1.25])
 
-    @pytest.mark.parametrize("k", range(1, 7))
-    def test_cold_soft_ones_are_the_k_largest(self, k):
+    def test_cold_soft_ones_are_the_k_largest(self):
         distinct = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.0, 0.4, -1.2])
-        assert soft_top_k(distinct, k, 1e-8).tolist() == pytest.approx(top_k(distinct, k).tolist(), abs=1e-6)
+        for k in range(1, 7):
+            assert soft_top_k(distinct, k, 1e-8).tolist() == pytest.approx(top_k(distinct, k).tolist(), abs=1e-6)
 
     def test_straight_through_is_hard_forward_and_soft_backward(self):
         scores = torch.tensor([0.1, 0.4, -0.2], requires_grad=True)
@@ -124,13 +123,12 @@ class TestTopK:
 
 
 class TestExactGates:
-    @pytest.mark.parametrize("straight_through", [False, True])
-    @pytest.mark.parametrize("k", range(7))
-    def test_exactly_k(self, k, straight_through):
-        gates = ExactGates(heads=6, k=k, straight_through=straight_through, seed=1)
-        assert gates.kept().sum() == k
-        for progress in (0.0, 0.3, 0.99, 1.0):
-            assert float(gates.draw(progress).detach().sum()) == pytest.approx(k, abs=1e-4)
+    def test_exactly_k(self):
+        for k, straight_through in product(range(7), (False, True)):
+            gates = ExactGates(heads=6, k=k, straight_through=straight_through, seed=1)
+            assert gates.kept().sum() == k
+            for progress in (0.0, 0.3, 0.99, 1.0):
+                assert float(gates.draw(progress).detach().sum()) == pytest.approx(k, abs=1e-4)
 
     def test_the_temperature_falls_log_linearly(self):
         expected = [HOTTEST, (HOTTEST * COLDEST) ** 0.5, COLDEST]
@@ -157,14 +155,11 @@ def learn(source, updates):
     return source
 
 
-@pytest.mark.parametrize("straight_through", [False, True])
-def test_exact_gates_learn_which_are_worth_most(straight_through):
-    gates = learn(ExactGates(heads=8, k=3, straight_through=straight_through, seed=1), 300)
-    assert gates.kept().tolist() == [0, 1, 0, 1, 0, 0, 1, 0]
-
-
-def test_hard_concrete_gates_that_are_worth_more_than_lambda_stay_open():
-    gates = learn(HardConcreteGates(heads=8, strength=0.15, seed=1), 600)
+def test_gates_learn_which_heads_are_worth_most():
+    for straight_through in (False, True):
+        gates = learn(ExactGates(heads=8, k=3, straight_through=straight_through, seed=1), 300)
+        assert gates.kept().tolist() == [0, 1, 0, 1, 0, 0, 1, 0]
+    gates = learn(HardConcreteGates(heads=8, strength=0.15, seed=1), 600)  # those worth more than lambda
     assert gates.kept().tolist() == [0, 1, 0, 1, 1, 0, 1, 0]
     assert gates.undecided() == 0
 
@@ -176,3 +171,143 @@ def test_a_profile_and_its_gates():
     assert gates.kept().tolist() == [0, 1, 1, 0, 1, 1]
     assert find_profile(gates.kept(), heads) == removed
     assert gates.parameters() == []
+
+
+def train(model, texts, source, *, scope="all", when_learned=lambda: None, **changes):
+    usual = {"gate_updates": 12, "updates": 6, "learning_rate": 0.01, "gate_learning_rate": 0.5}
+    settings = GateTrainingSettings(**usual | changes)
+    batches = model.batches(*texts, sentences=4)
+    heads = all_heads(model.sites, scope)
+    way = {"heads": heads, "scope": scope, "settings": settings, "seed": 1, "when_learned": when_learned}
+    continue_training(model, batches=batches, source=source(len(heads)), **way)
+    return batches, heads
+
+
+def loss(model, batches):
+    return sum(float(model.losses(batch)[0].sum()) for batch in batches)
+
+
+def weights(part):
+    return {name: value.clone() for name, value in part.state_dict().items()}
+
+
+def changed(part, before):
+    return {name for name, value in part.state_dict().items() if not torch.equal(value, before[name])}
+
+
+def no_gates(heads):
+    return FixedGates(frozenset(), range(heads))
+
+
+def test_plain_training_lowers_the_loss_and_leaves_a_plain_model(lively, texts):
+    batches = lively.batches(*texts, sentences=4)
+    before = loss(lively, batches)
+    train(lively, texts, no_gates, gate_updates=0, updates=40)
+    assert loss(lively, batches) < 0.8 * before
+    assert not lively.model.training
+    assert not any(weight.requires_grad for weight in lively.model.parameters())
+    with_all = loss(lively, batches)
+    with lively.gates.masked(frozenset()):
+        assert loss(lively, batches) == with_all
+
+
+def test_the_decoder_is_frozen_when_the_encoder_alone_has_gates(lively, texts):
+    encoder, decoder = weights(lively.model.encoder), weights(lively.model.decoder)
+    train(lively, texts, no_gates, scope="E")
+    assert changed(lively.model.decoder, decoder) == set()
+    assert {name for name in changed(lively.model.encoder, encoder) if "layers.0" in name}
+
+
+def test_a_large_penalty_closes_every_gate_and_a_small_one_few(toy, lively_checkpoint, texts):
+    for strength, least, most in ((10.0, 0, 0), (1e-9, 13, 24)):
+        model = loaded(toy, lively_checkpoint)
+        source = HardConcreteGates(heads=24, strength=strength, seed=1)
+        train(model, texts, lambda _, source=source: source, gate_updates=30, learning_rate=1e-4)
+        assert least <= int(source.kept().sum()) <= most
+
+
+def test_a_head_that_is_gone_from_the_start_stays_unused(lively, texts):
+    """Its weights get no gradient: neither its rows of the value projection nor its columns of the output."""
+    removed = parse_profile("E1:2", lively.sites)
+    site = lively.live_sites[0]
+    rows = site.value.weight[4:8].clone()
+    train(lively, texts, lambda _: FixedGates(removed, all_heads(lively.sites)))
+    assert torch.equal(site.value.weight[4:8], rows)
+
+
+SOURCES = {
+    "hard-concrete": lambda heads: HardConcreteGates(heads=heads, strength=0.1, seed=1),
+    "exact": lambda heads: ExactGates(heads=heads, k=6, straight_through=False, seed=1),
+    "exact-straight-through": lambda heads: ExactGates(heads=heads, k=6, straight_through=True, seed=1),
+    "no head": lambda heads: ExactGates(heads=heads, k=0, straight_through=False, seed=1),
+    "fixed": no_gates,
+}
+
+
+@pytest.mark.parametrize(("name", "alone"), zip(SOURCES, (0, 4, 4, 4, 0)))
+def test_weights_have_equally_many_updates_and_gates_are_learned_before(lively, texts, monkeypatch, name, alone):
+    """Exact gates are learned alone, in the first updates; all gates are fixed in the last."""
+    source, seen, calls, step = SOURCES[name](24), [], [], continued_training._step
+    learned = source.parameters()
+
+    def watched(model, batch, gates, *others):
+        values = [value.detach().clone() for value in learned]
+        seen.append((weights(lively.model), values, torch.cat(list(gates.values()))))
+        return step(model, batch, gates, *others)
+
+    monkeypatch.setattr(continued_training, "_step", watched)
+    way = {"when_learned": lambda: calls.append((len(seen), lively.model.training))}
+    train(lively, texts, lambda _: source, gate_updates=4, updates=6, **way)
+    states = [*(state for state, *_ in seen), weights(lively.model)]
+    moved = [any(not torch.equal(a[key], b[key]) for key in a) for a, b in pairwise(states)]
+    assert moved == [False] * alone + [True] * 10
+    assert calls == ([(4, False)] if learned else [])
+    first = 4 if learned else 0
+    assert [gates.requires_grad for *_, gates in seen] == [True] * first + [False] * (len(seen) - first)
+    assert all(torch.equal(gates, source.kept()) for *_, gates in seen[first:])
+    values = [value for _, own, _ in seen for value in own]
+    moved = [not torch.equal(a, b) for a, b in pairwise(values)]
+    if learned and name != "no head":
+        assert moved == [True] * 4 + [False] * (len(values) - 5)
+
+
+def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(toy, lively_checkpoint, texts):
+    """The updates of the gates before leave no trace: not in the weights, Adam's moments, batches or dropout."""
+    source = SOURCES["exact"](24)
+    selected, control = (loaded(toy, lively_checkpoint) for _ in range(2))
+    _, heads = train(selected, texts, lambda _: source)
+    assert source.scores.any()
+    train(control, texts, lambda _: FixedGates(find_profile(source.kept(), heads), heads))
+    for value, expected in zip(selected.model.parameters(), control.model.parameters(), strict=True):
+        torch.testing.assert_close(value, expected)
+
+
+def loaded(toy, checkpoint):
+    return TranslationModel.load(checkpoint, toy.data, "cpu")
+
+
+HEADS = [Head("E", layer, head) for layer in range(1, 5) for head in range(1, 5)]
+SETTINGS = GateSettings(penalties=(0.5, 0.25), kept_shares=(0.25, 1.0), random_draws=2)
+
+
+def test_one_per_share_with_exactly_so_many_heads():
+    for method in ("exact", "exact-straight-through"):
+        plans = list(list_learned(method, SETTINGS, 16, seed=1))
+        found = [(plan.setting, plan.name, int(plan.source.kept().sum())) for plan in plans]
+        assert found == [(4, "0.25", 4), (16, "1", 16)]
+
+
+def test_controls_keep_all_the_best_and_random_ones():
+    scores = {head: float(place) for place, head in enumerate(HEADS)}
+    plans = list(controls(SETTINGS, HEADS, scores, seed=1))
+    assert [(plan.method, plan.setting, plan.draw) for plan in plans] == [
+        ("continued", 16, 0),
+        *(("gradient", 4, 0), ("random", 4, 1), ("random", 4, 2)),
+        *(("gradient", 16, 0), ("random", 16, 1), ("random", 16, 2)),
+    ]
+    gone = [find_profile(plan.source.kept(), HEADS) for plan in plans]
+    assert gone[1] == frozenset(HEADS[:12])
+    assert len(gone[2]) == len(gone[3]) == 12
+    assert gone[2] != gone[3]
+    other = list(controls(SETTINGS, HEADS, scores, seed=2))
+    assert gone[2] != find_profile(other[2].source.kept(), HEADS)

@@ -1,16 +1,21 @@
-"""Planted heads are detected by attention statistics and roles, and not in the controls."""
+"""Planted heads are found by roles and not in the controls; forced choices between forms, by hand and one by one."""
 
 import random
 
 import numpy
 import pandas
 import pytest
-from headroom.core.heads import Head, Site
+import torch
+from headroom.core.heads import Head, Site, parse_profile
+from headroom.core.interventions import Intervention
+from headroom.data.grammar.phenomena import Case
+from headroom.data.parallel import read_pairs
 from headroom.data.trees import ParsedSentence, Word
+from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
+from headroom.experiments.phenomena.stage import groups
 from headroom.experiments.roles.stage import find_roles
 from headroom.methods.pointing import measure_pointing, piece_pointing
 from headroom.methods.syntax import (
-    arc_sets,
     best_offset,
     hits_at,
     list_arcs,
@@ -68,7 +73,6 @@ def anywhere(place, query):
 
 
 PLANTED = {SITE: [subject_of, governor_of, before, anywhere]}
-CHANCE = {SITE: [anywhere] * 4}
 
 
 def look(heads, relations=("nsubj", "obj"), size=8):
@@ -120,17 +124,6 @@ def test_the_baseline_is_the_most_frequent_distance_of_the_half_that_chooses(pla
         assert found[3, "nsubj:to-dependent", "gold", half].value == pytest.approx((rows == -1).mean())
 
 
-def test_moved_arcs_have_the_distances_of_the_gold_ones():
-    present = {place: numpy.arange(len(BANK[place].words)) for place in range(COUNT)}
-    sets = arc_sets(BANK, present, ["nsubj"])
-    for gold, shuffled in zip(sets["nsubj:to-governor", "gold"], sets["nsubj:to-governor", "shuffled"], strict=True):
-        for asked, right in shuffled.items():
-            assert {other - asked for other in right} == {
-                other - one for one, others in gold.items() for other in others
-            }
-            assert asked not in gold
-
-
 def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
     monkeypatch.setattr(
         "headroom.experiments.roles.stage.POSITIONAL_SHARE", 0.8
@@ -145,11 +138,8 @@ def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
         ("gold", 2, "syntactic", "nsubj:to-governor"): 1,
         ("gold", 2, "syntactic", "obj:to-governor"): 1,
     }
-
-
-def test_heads_that_point_anywhere_have_no_role():
-    batches, syntax = look(CHANCE)
-    pieces = piece_pointing(batches, names(CHANCE), frequencies=None, frequent=1, resamples=20)
+    batches, syntax = look({SITE: [anywhere] * 4})
+    pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
     assert find_roles(rows_of([*pieces, *syntax])) == []
 
 
@@ -234,28 +224,115 @@ def test_the_best_offset_counts_words_asked_and_prefers_the_nearest_of_equals():
     assert best_offset([{}, {}]) is None
 
 
-class TestDistances:
-    """The distribution of the positions of dependents, counted word by word."""
+def test_distributions_of_distances_equal_counts_over_words():
+    chunks = range(40, COUNT), range(40)
+    batches = [batch_of([BANK[place] for place in chunk], {SITE: [anywhere] * 4}, positions=chunk) for chunk in chunks]
+    found = relation_distances(batches, BANK, relations=("nsubj", "obj", "amod"), resamples=50)
+    assert {one.relation for one in found} == {"nsubj", "obj"}  # no word is an amod
+    for relation in ("nsubj", "obj"):
+        positions = [
+            number - word.governor
+            for sentence in BANK
+            for number, word in enumerate(sentence.words)
+            if word.relation == relation
+        ]
+        own = {one.position: one for one in found if one.relation == relation}
+        assert list(own) == [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5]
+        assert {position: one.value for position, one in own.items()} == pytest.approx(
+            {position: positions.count(position) / COUNT for position in own}
+        )
+        assert all(one.low <= one.value <= one.high and one.count == COUNT for one in own.values())
+        assert sum(one.value for one in own.values()) == pytest.approx(1)  # none is further away here
 
-    BATCHES = tuple(
-        batch_of([BANK[place] for place in chunk], {SITE: [anywhere] * 4}, positions=chunk)
-        for chunk in (range(40, COUNT), range(40))
+
+SITES = [Site("E", 1, 4), Site("A", 1, 4), Site("D", 1, 4)]
+
+
+@pytest.fixture
+def text(toy):
+    return read_pairs(toy.corpus, "check")
+
+
+@pytest.fixture
+def cases(toy, text):
+    return read_cases(toy.corpus / "check.phenomena.csv", len(text))
+
+
+def alone(model, source, words):
+    """Return the log-probabilities of the pieces of a translation, and the best pieces, in a batch of one."""
+    (batch,) = model.batches([source], [" ".join(words)], sentences=1)
+    logits = model.logits(batch)[0].log_softmax(-1)
+    return logits.gather(-1, batch.target[0][:, None])[:, 0], logits.argmax(-1) == batch.target[0]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("profile", ["", "E1:1 E1:2 E2:4"])
+def test_a_case_is_right_if_its_form_scores_above_every_wrong_one(lively, text, cases, profile):
+    intervention = Intervention(parse_profile(profile, lively.sites))
+    found = ForcedChoices(lively, text, cases, sentences=7).correct(intervention)
+    kinds = set()
+    with lively.gates.applied(intervention, None):
+        for (number, case), right in zip(cases[:60], found):
+            words = text.target[number].split(" ")
+            mark = words[case.word][len(case.expected) :]
+            before = words[: case.word]
+            start = len(lively.target.pieces.encode(" ".join(before))) if before else 0
+            forms = [form + mark for form in (case.expected, *case.wrong)]
+            scored = [alone(lively, text.source[number], [*before, form]) for form in forms]
+            own, *others = [float(nats[start:-1].sum()) for nats, _ in scored]
+            expected = all(own > other for other in others) if others else bool(scored[0][1][start:-1].all())
+            assert right == expected, case
+            kinds.add((bool(others), expected))
+    assert len(kinds) >= 2
+
+
+def test_accuracies_are_compared_on_the_same_cases():
+    # Sentence 0 has two cases of agreement and one of object, sentence 1 one of agreement, sentence 2 none.
+    case, other = Case("agreement", 0, "a", ("b",)), Case("object", 0, "a", ("b",))
+    cases = [(0, case), (0, case), (0, other), (1, case)]
+    full, own = numpy.array([1.0, 1, 1, 1]), numpy.array([1.0, 0, 0, 0])
+    drawn = [numpy.array([1.0, 1, 0, 0]), numpy.array([1.0, 1, 1, 1])]
+    agreement, thing = compare_cases(cases, 3, full=full, own=own, drawn=drawn, resamples=200)
+    assert (agreement["phenomenon"], agreement["count"], agreement["draws"]) == ("agreement", 3, 2)
+    assert agreement["value"] == pytest.approx(100 / 3)
+    assert agreement["full"] == 100
+    assert agreement["delta"] == pytest.approx(-200 / 3)
+    assert agreement["random"] == pytest.approx(100 * 5 / 6)
+    assert agreement["beyond"] == pytest.approx(-50)
+    # in a resample with sentence 0 or sentence 1 alone, one of two or all cases are lost
+    assert (agreement["low"], agreement["high"]) == (-100, -50)
+    assert 0 < agreement["p"] <= 1
+    assert (thing["value"], thing["full"], thing["random"], thing["count"]) == (0, 100, 50, 1)
+    (plain, _) = compare_cases(cases, 3, full=full, own=own, drawn=[], resamples=200)
+    assert (plain["random"], plain["beyond"], plain["p"], plain["draws"]) == ("", "", "", 0)
+
+
+def test_random_groups_are_other_encoder_heads():
+    heads = frozenset({Head("E", 1, 1)})
+    drawn = random_groups(SITES, heads, 20, "nsubj")
+    assert drawn == random_groups(SITES, heads, 20, "nsubj")
+    assert set().union(*drawn) == {Head("E", 1, number) for number in (2, 3, 4)}
+    assert {len(one) for one in drawn} == {1}
+    three = frozenset(Head("E", 1, number) for number in (1, 2, 3))
+    assert random_groups(SITES, three, 1, "obj") == [frozenset({Head("E", 1, 4)})]
+
+
+def test_groups_are_the_encoder_and_the_heads_with_a_role_for_a_relation():
+    row = {"role": "syntactic", "trees": "gold", "model": "trained", "kind": "E", "layer": 1}
+    roles = pandas.DataFrame(
+        [
+            {**row, "head": 1, "target": "nsubj:pass:to-governor"},
+            {**row, "head": 2, "target": "obj:to-governor"},
+            {**row, "head": 3, "target": "obj:to-dependent"},
+            {**row, "head": 4, "target": "obj:to-dependent", "trees": "shuffled"},
+            {**row, "head": 4, "target": "obj:to-dependent", "model": "untrained"},
+            {**row, "head": 4, "target": "+1", "role": "positional", "trees": ""},
+        ]
     )
-
-    def test_equals_counts_over_words(self):
-        found = relation_distances(self.BATCHES, BANK, relations=("nsubj", "obj", "amod"), resamples=50)
-        assert {one.relation for one in found} == {"nsubj", "obj"}  # no word is an amod
-        for relation in ("nsubj", "obj"):
-            positions = [
-                number - word.governor
-                for sentence in BANK
-                for number, word in enumerate(sentence.words)
-                if word.relation == relation
-            ]
-            own = {one.position: one for one in found if one.relation == relation}
-            assert list(own) == [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5]
-            assert {position: one.value for position, one in own.items()} == pytest.approx(
-                {position: positions.count(position) / COUNT for position in own}
-            )
-            assert all(one.low <= one.value <= one.high and one.count == COUNT for one in own.values())
-            assert sum(one.value for one in own.values()) == pytest.approx(1)  # none is further away here
+    found = groups(SITES, roles)
+    assert {name: " ".join(map(str, sorted(heads))) for name, heads in found.items()} == {
+        "encoder": "E1:1 E1:2 E1:3 E1:4",
+        "nsubj:pass": "E1:1",
+        "obj": "E1:2 E1:3",
+    }
+    assert list(groups(SITES, roles[:0])) == ["encoder"]
