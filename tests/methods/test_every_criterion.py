@@ -22,10 +22,25 @@ from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
 from headroom.methods.passes import count_passes
+from headroom.methods.propagation import EpsilonRule
+from headroom.methods.relevance import estimates, relevances
 from models import toy_text
 from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, area, marked_text, planted_classifier
 
+Found = dict[str, dict[Head, float]]
+
+
+def relevance_scores(
+    model: Any, batches: list[Any], removed: Collection[Head] = (), *, half: int | None = None
+) -> Found:
+    """Return the criterion that another stage computes on a model."""
+    found = relevances(model, batches, rule=EpsilonRule(1e-6), removed=removed)
+    shares = estimates(found, "relevance", {None: "all", 0: "choose", 1: "score"}[half])
+    return {"relevance": {head: one.value for head, one in shares.items()}}
+
+
 FUNCTIONS = {score.__name__: (score, own) for table in (SCORES, COMPARED) for score, own in families(table).items()}
+FUNCTIONS["relevance_scores"] = relevance_scores, [criteria()["relevance"]]
 
 FEW = {"permutations": 4, "updates": 4, "steps": 2, "complete": math.inf}
 """Settings of functions with many passes with which they are cheap."""
@@ -123,9 +138,6 @@ def state_of(model: Any) -> list[Any]:
 def few_of(score: Callable[..., Any], settings: dict[str, float]) -> dict[str, float]:
     """Return the settings that a function has."""
     return {name: value for name, value in settings.items() if name in inspect.signature(score).parameters}
-
-
-Found = dict[str, dict[Head, float]]
 
 
 def scored(
