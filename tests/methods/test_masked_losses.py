@@ -125,9 +125,7 @@ def test_rows_of_batches_of_both_engines(classifier, lively, texts):
     assert own.target is None
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-def test_parts_of_similar_length_have_less_padding_and_equal_logits(classifier, side):
-    classifier.tokenizer.padding_side = side
+def test_parts_of_similar_length_have_less_padding_and_equal_logits(classifier):
     (batch,) = classifier.batches(toy_text(), examples=12)
     parts = classifier.parts(batch, 5)
     assert [len(part.positions) for part in parts] == [5, 5, 2]
@@ -138,8 +136,7 @@ def test_parts_of_similar_length_have_less_padding_and_equal_logits(classifier, 
     for part in parts:
         rows = [batch.positions.index(place) for place in part.positions]
         assert torch.equal(part.labels, batch.labels[rows])
-        if side == "right":  # positions of a BERT count padding on the left
-            torch.testing.assert_close(classifier.logits(part), whole[rows], rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(classifier.logits(part), whole[rows], rtol=1e-5, atol=1e-6)
 
 
 def test_gates_of_other_heads_are_closed():

@@ -92,8 +92,8 @@ class ScaledSoftmax:
         return found
 
 
-def slow(module, singles, probability, steps, sites):
-    """Return the scores by Hao et al.'s definition: the gradient of the weights, which replace a module's softmax."""
+def slow(singles, probability, steps, sites):
+    """Return the scores by Hao et al.'s definition: the gradient of the weights, which replace fairseq's softmax."""
     softmax, sums = torch.nn.functional.softmax, {}
     for number, site in enumerate(sites):
         for batch in singles:
@@ -101,7 +101,7 @@ def slow(module, singles, probability, steps, sites):
             for step in range(1, steps + 1):
                 scaled = ScaledSoftmax(softmax, number, step / steps)
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(module, "softmax", scaled)
+                    patch.setattr(fairseq.utils, "softmax", scaled)
                     value = probability(batch)
                 total = total + torch.autograd.grad(value, scaled.leaf)[0] / steps
             attributed = (scaled.plain * total).view(site.heads, -1)  # one example
@@ -110,32 +110,20 @@ def slow(module, singles, probability, steps, sites):
     return {head: value / len(singles) for head, value in sums.items()}
 
 
-class TestAttentionAttribution:
-    def test_of_a_classifier(self, classifier):
-        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
+def test_attention_attribution_is_that_by_the_gradients_of_weights(lively, texts):
+    few = [side[:3] for side in texts]
+    batches, singles = (lively.batches(*few, sentences=size) for size in (3, 1))
 
-        def probability(batch):
-            return classifier.logits(batch).softmax(-1)[0, batch.labels[0]]
+    def probability(batch):
+        logs = lively.logits(batch).log_softmax(-1)[0]
+        return torch.exp(sum(row[piece] for row, piece in zip(logs, batch.target[0])) / len(logs))
 
-        expected = slow(torch.nn.functional, singles, probability, 3, classifier.sites)
-        found = attention_attribution_scores(classifier, batches, steps=3)["attention-attribution"]
-        assert found == pytest.approx(expected, rel=1e-4, abs=1e-8)
-        assert len(set(expected.values())) == 8
-
-    def test_of_a_translation_model(self, lively, texts):
-        few = [side[:3] for side in texts]
-        batches, singles = (lively.batches(*few, sentences=size) for size in (3, 1))
-
-        def probability(batch):
-            logs = lively.logits(batch).log_softmax(-1)[0]
-            return torch.exp(sum(row[piece] for row, piece in zip(logs, batch.target[0])) / len(logs))
-
-        by_name = {str(site): site for site in lively.sites}
-        for live in lively.live_sites:  # fairseq's own attention, step by step
-            live.attention._observed = 1
-        expected = slow(fairseq.utils, singles, probability, 3, [by_name[name] for name in FLOW])
-        for live in lively.live_sites:
-            live.attention._observed = 0
-        found = attention_attribution_scores(lively, batches, steps=3)["attention-attribution"]
-        assert found == pytest.approx(expected, rel=1e-3, abs=1e-9)
-        assert len(set(expected.values())) == 24
+    by_name = {str(site): site for site in lively.sites}
+    for live in lively.live_sites:  # fairseq's own attention, step by step
+        live.attention._observed = 1
+    expected = slow(singles, probability, 3, [by_name[name] for name in FLOW])
+    for live in lively.live_sites:
+        live.attention._observed = 0
+    found = attention_attribution_scores(lively, batches, steps=3)["attention-attribution"]
+    assert found == pytest.approx(expected, rel=1e-3, abs=1e-9)
+    assert len(set(expected.values())) == 24

@@ -10,7 +10,6 @@ from headroom.methods.criteria.backward_elimination import backward_elimination_
 from headroom.methods.criteria.causal_gating import causal_gates, causal_gating_scores
 from headroom.methods.criteria.shapley import draw_permutations, shapley_values
 from headroom.methods.orders import least_important_first
-from models import toy_text
 from oracles import GameModel, heads_of, numbers
 from planted import PLANTED_WEIGHTS, marked_text, planted_classifier
 
@@ -74,30 +73,6 @@ class TestShapley:
         assert 0.90 <= sum(covered) / len(covered) <= 0.99  # of 360 intervals of 95 %
         means = [sum(found.values[head].value for found in runs) / len(runs) for head in heads]
         assert means == pytest.approx(list(exact.values()), abs=0.02)
-
-    @pytest.mark.long
-    def test_of_a_classifier_with_eight_heads(self, classifier):
-        text = toy_text(examples=6)
-        singles = classifier.batches(text, examples=1)
-        heads = heads_of(classifier)
-        known = {}
-
-        def loss(subset):
-            if subset not in known:
-                with torch.no_grad(), classifier.gates.masked(frozenset(heads) - subset):
-                    known[subset] = sum(float(classifier.losses(batch)[0]) for batch in singles) / len(singles)
-            return known[subset]
-
-        exact = enumerated(loss, heads)
-        assert len(known) == 2**8
-        batches = classifier.batches(text, examples=6)
-        found = shapley_values(classifier, batches, permutations=200, tolerance=0, seed=3)
-        assert found.empty - found.full == pytest.approx(loss(frozenset()) - loss(frozenset(heads)), abs=1e-6)
-        inside = [found.values[head].low <= value <= found.values[head].high for head, value in exact.items()]
-        assert sum(inside) >= 7
-        spread = max(exact.values()) - min(exact.values())
-        assert all(found.values[head].value == pytest.approx(value, abs=0.1 * spread) for head, value in exact.items())
-        assert sum(values(found)) == pytest.approx(found.empty - found.full, abs=1e-9)
 
     def test_masks_of_a_step_are_computed_once(self):
         model = GameModel(tangled, heads=(2, 2, 2))

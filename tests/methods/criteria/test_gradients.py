@@ -20,12 +20,8 @@ def close(found, expected, rel=1e-4):
         assert found[head] == pytest.approx(value, rel=rel, abs=1e-5 * size), head
 
 
-@pytest.fixture
-def examples(case):
-    return [oracles.seen(case.model, one) for one in case.singles]
-
-
-def test_every_criterion_equals_a_loop(case, examples):
+def test_every_criterion_equals_a_loop(case):
+    examples = [oracles.seen(case.model, one) for one in case.singles]
     found = score_shared(case.model, case.batches(5))
     close(found["gradient-token"], oracles.token_gradients(examples))
     single = oracles.gate_gradients(examples)
@@ -48,51 +44,25 @@ def test_every_criterion_equals_a_loop(case, examples):
     assert set(found) == set(plain) | set(SOURCES)
 
 
-class TestFirstOrder:
-    """The loss under a small common change of all heads is the sum of the signed scores."""
+def mean_loss(case):
+    """Return the mean loss over examples; a translation's from float64 logits, as `losses` uses float32."""
+    nats = []
+    with torch.no_grad():
+        for batch in case.singles:
+            logits = case.model.logits(batch)
+            gold = batch.target[0] if hasattr(batch, "target") else batch.labels
+            nats.append(float(torch.nn.functional.cross_entropy(logits.flatten(0, -2), gold, reduction="sum")))
+    return sum(nats) / len(nats)
 
-    STEP = 1e-5
 
-    @staticmethod
-    def loss(case):
-        """Return the mean loss over examples; a translation's from float64 logits, as `losses` uses float32."""
-        nats = []
-        with torch.no_grad():
-            for batch in case.singles:
-                logits = case.model.logits(batch)
-                gold = batch.target[0] if hasattr(batch, "target") else batch.labels
-                nats.append(float(torch.nn.functional.cross_entropy(logits.flatten(0, -2), gold, reduction="sum")))
-        return sum(nats) / len(nats)
-
-    def test_signed_scores_sum_to_the_change_of_the_loss(self, case):
-        change = []
-        for sign in (1, -1):
-            gate = 1 - sign * self.STEP
-            case.model.gates.set(
-                {site: torch.full((site.heads,), gate, dtype=torch.float64) for site in case.model.sites}
-            )
-            change.append(self.loss(case))
-        case.model.gates.clear()
-        found = score_shared(case.model, case.batches(5))["gradient-signed"]
-        assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
-
-    def test_scores_with_the_mean_as_baseline_do_so_towards_the_mean(self, case, examples):
-        means = {
-            site: torch.tensor(numpy.concatenate([one[site][0] for one in examples]).mean(0)) for site in examples[0]
-        }
-        change = []
-        for sign in (1, -1):
-            step = sign * self.STEP
-
-            def towards(live, step=step):
-                return lambda _, inputs: (inputs[0] + step * (means[live.site].flatten() - inputs[0]),)
-
-            hooks = [live.output.register_forward_pre_hook(towards(live)) for live in case.model.live_sites]
-            change.append(self.loss(case))
-            for hook in hooks:
-                hook.remove()
-        found = score_shared(case.model, case.batches(5))["gradient-mean"]
-        assert (change[0] - change[1]) / (2 * self.STEP) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
+def test_signed_scores_sum_to_the_change_of_the_loss_under_a_small_change_of_all_gates(case):
+    change, step = [], 1e-5
+    for gate in (1 - step, 1 + step):
+        case.model.gates.set({site: torch.full((site.heads,), gate, dtype=torch.float64) for site in case.model.sites})
+        change.append(mean_loss(case))
+    case.model.gates.clear()
+    found = score_shared(case.model, case.batches(5))["gradient-signed"]
+    assert (change[0] - change[1]) / (2 * step) == pytest.approx(sum(found.values()), rel=1e-4, abs=1e-6)
 
 
 class TestExchanges:
