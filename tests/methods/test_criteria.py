@@ -115,12 +115,10 @@ class TestReading:
         with pytest.raises(HeadroomError, match="no scores by gates-exact-straight-through at epoch 3"):
             criterion_scores("gates-exact-straight-through", paths, epoch=3)
 
-    def test_another_epoch_is_refused(self, tmp_path):
+    def test_what_is_missing_is_asked_for(self, tmp_path):
         path = table(tmp_path / "relevance.csv", RELEVANCE, [{"measure": "relevance", "half": "all"}])
         with pytest.raises(HeadroomError, match=r"relevance\.csv: no scores by relevance at epoch 2"):
             criterion_scores("relevance", [path], epoch=2)
-
-    def test_a_missing_table_is_asked_for(self):
         with pytest.raises(HeadroomError, match="criterion confidence: its scores are missing; give --attention-stats"):
             criterion_scores("confidence", [], epoch=1)
 

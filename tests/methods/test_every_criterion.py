@@ -7,7 +7,6 @@ import inspect
 import math
 import random
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,6 +57,7 @@ BLIND = {"minitron", "attention-entropy", "attention-entropy-inverse"}
 """Criteria that see neither the output projection of a head nor the loss, by their definition."""
 
 EXAMPLES = 6
+EVERY = list(range(EXAMPLES))
 PROFILES = {
     "bert": "E1:1 E1:2 E1:3 E1:4 E2:2",
     "hops": "E1:2 E1:3",
@@ -79,46 +79,37 @@ FAILS = {
 """By function why it fails where no head is left, which is a mistake of the package."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of model.
+Load = Callable[[str, str], Any]
+"""From a kind and a profile to a model from which these heads are sliced out; read-only."""
 
-    Attributes:
-        load: From a profile to a model from which these heads are sliced out; read-only.
-        batches: From a model, places of examples and a size to batches.
-    """
-
-    load: Callable[[str], Any]
-    batches: Callable[[Any, Sequence[int], int], list[Any]]
+Batches = Callable[[Any, Sequence[int], int], list[Any]]
+"""From a model, places of examples and a size to batches."""
 
 
 @pytest.fixture(scope="module")
-def kinds(
-    toy: ToyRun, lively_checkpoint: Path, texts: list[list[str]], classifiers: dict[str, Path]
-) -> dict[str, Kind]:
-    text = toy_text(examples=EXAMPLES)
+def load(toy: ToyRun, lively_checkpoint: Path, classifiers: dict[str, Path]) -> Load:
+    @cache
+    def loaded(kind: str, profile: str) -> Any:
+        model: Any
+        if kind == "fairseq":
+            model = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+        else:
+            model = ClassificationModel.load(classifiers[kind], "cpu", "eager")
+        model.model.double()
+        model.remove(parse_profile(profile, model.sites))
+        return model
 
-    def translated(model: Any, places: Sequence[int], size: int) -> list[Any]:
-        return model.batches(*([side[row] for row in places] for side in texts), sentences=size)
+    return loaded
 
-    def classified(model: Any, places: Sequence[int], size: int) -> list[Any]:
-        return model.batches(text.taken(places), examples=size)
 
-    def of(kind: str) -> Kind:
-        @cache
-        def load(profile: str) -> Any:
-            model: Any
-            if kind == "fairseq":
-                model = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
-            else:
-                model = ClassificationModel.load(classifiers[kind], "cpu", "eager")
-            model.model.double()
-            model.remove(parse_profile(profile, model.sites))
-            return model
+@pytest.fixture(scope="module")
+def batches(texts: list[list[str]]) -> Batches:
+    def made(model: Any, places: Sequence[int], size: int) -> list[Any]:
+        if isinstance(model, TranslationModel):
+            return model.batches(*([side[row] for row in places] for side in texts), sentences=size)
+        return model.batches(toy_text(examples=EXAMPLES).taken(places), examples=size)
 
-        return Kind(load, translated if kind == "fairseq" else classified)
-
-    return {kind: of(kind) for kind in PROFILES}
+    return made
 
 
 def state_of(model: Any) -> list[Any]:
@@ -170,60 +161,60 @@ def test_each_is_computed_by_a_function_or_read_from_a_table() -> None:
 
 
 @every_function
-def test_removed_heads_score_nothing_masked_and_sliced_alike(kinds: dict[str, Kind], kind: str, function: str) -> None:
-    whole, sliced = (kinds[kind].load(profile) for profile in ("", PROFILES[kind]))
+def test_removed_heads_score_nothing_masked_and_sliced_alike(
+    load: Load, batches: Batches, kind: str, function: str
+) -> None:
+    whole, sliced = load(kind, ""), load(kind, PROFILES[kind])
     removed = parse_profile(PROFILES[kind], whole.sites)
-    given, given_sliced = (kinds[kind].batches(model, range(EXAMPLES), EXAMPLES) for model in (whole, sliced))
-    masked = scored(function, whole, given, removed)
+    masked = scored(function, whole, batches(whole, EVERY, EXAMPLES), removed)
     for name, scores in masked.items():
         assert not any(scores[head] for head in removed), name
         assert any(scores.values()), name
-    assert_same(scored(function, sliced, given_sliced), masked)
+    assert_same(scored(function, sliced, batches(sliced, EVERY, EXAMPLES)), masked)
 
 
 @every_function
 def test_without_heads_all_score_nothing(
-    kinds: dict[str, Kind], kind: str, function: str, request: pytest.FixtureRequest
+    load: Load, batches: Batches, kind: str, function: str, request: pytest.FixtureRequest
 ) -> None:
     if function in FAILS:
         request.applymarker(pytest.mark.xfail(raises=RuntimeError, strict=True, reason=FAILS[function]))
-    whole = kinds[kind].load("")
+    whole = load(kind, "")
     heads = all_heads(whole.sites)
-    for model, removed in ((whole, heads), (kinds[kind].load(" ".join(map(str, heads))), [])):
-        for name, scores in scored(function, model, kinds[kind].batches(model, range(4), 4), removed).items():
+    for model, removed in ((whole, heads), (load(kind, " ".join(map(str, heads))), [])):
+        for name, scores in scored(function, model, batches(model, EVERY, EXAMPLES), removed).items():
             assert scores == dict.fromkeys(heads, 0), name
 
 
 @every_function
-def test_scores_are_means_over_the_examples_that_count(kinds: dict[str, Kind], kind: str, function: str) -> None:
+def test_scores_are_means_over_the_examples_that_count(load: Load, batches: Batches, kind: str, function: str) -> None:
     """Whatever the batches; of a half as of its examples alone; of examples twice as of them once."""
-    model, every = kinds[kind].load(PROFILES[kind]), [*range(EXAMPLES)]
+    model = load(kind, PROFILES[kind])
 
     def of(places: Sequence[int], size: int = EXAMPLES, half: int | None = None) -> Found:
-        return scored(function, model, kinds[kind].batches(model, places, size), half=half)
+        return scored(function, model, batches(model, places, size), half=half)
 
     for half in (0, 1):
-        assert_same(of(every, half=half), of(every[half::2]))
-    once = of(every)
-    assert_same(of(every, size=1), once, but=BY_BATCH)
-    assert_same(of(every * 2, size=4), once, but=BY_BATCH)
+        assert_same(of(EVERY, half=half), of(EVERY[half::2]))
+    once = of(EVERY)
+    assert_same(of(EVERY, size=1), once, but=BY_BATCH)
+    assert_same(of(EVERY * 2, size=4), once, but=BY_BATCH)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_passes_are_of_the_kind_that_is_declared(kinds: dict[str, Kind], function: str) -> None:
-    model = kinds["bert"].load("")
+def test_passes_are_of_the_kind_that_is_declared(load: Load, batches: Batches, function: str) -> None:
+    model, (score, own) = load("bert", ""), FUNCTIONS[function]
     with count_passes(model, EXAMPLES) as passes:
-        score, own = FUNCTIONS[function]
-        score(model, kinds["bert"].batches(model, range(EXAMPLES), EXAMPLES), **few_of(score, FEW))
+        score(model, batches(model, EVERY, EXAMPLES), **few_of(score, FEW))
     found = "none" if not passes.forward else "backward" if passes.backward else "forward"
     assert {one.needs for one in own} - {"sweep", "training"} <= {found}
 
 
-def test_what_a_model_has_not_is_told(kinds: dict[str, Kind]) -> None:
+def test_what_a_model_has_not_is_told(load: Load, batches: Batches) -> None:
     kind, function = UNSUPPORTED
-    model = kinds[kind].load("")
+    model = load(kind, "")
     with pytest.raises(HeadroomError, match="E1: its heads have no values"):
-        scored(function, model, kinds[kind].batches(model, range(4), 4))
+        scored(function, model, batches(model, EVERY, EXAMPLES))
 
 
 @pytest.fixture(scope="module")
@@ -234,8 +225,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> ClassificationModel:
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_planted_heads_are_found(planted: ClassificationModel, function: str) -> None:
     """Heads that write something score more than ignored ones; signed criteria have harmful ones below these."""
-    batches = planted.batches(marked_text(), examples=12)
-    found = scored(function, planted, batches, settings={**FEW, "updates": 40, "steps": 4})
+    given = planted.batches(marked_text(), examples=12)
+    found = scored(function, planted, given, settings={**FEW, "updates": 40, "steps": 4})
     for name in found.keys() - BLIND:
         scores = found[name]
         sizes = {head: abs(value) for head, value in scores.items()}

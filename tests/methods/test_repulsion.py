@@ -300,7 +300,6 @@ class TestSitesOfAModel:
         with pytest.raises(HeadroomError, match="no site of the model has trainable projections"):
             GradientRewriter(projections(["E1", "D1"]), SvgdArm(sites=("A",)), seed=1)
         for site, weight, message in (
-            (Site("D", 3, 4), torch.ones(8, 6).half(), "D3: repulsion needs float32 weights"),
             (Site("D", 3, 4), torch.ones(8, 6).bfloat16(), "D3: repulsion needs float32 weights"),
             *((Site("A", 2, 4), torch.ones(rows, 6), f"A2: cannot split {rows} rows into 4") for rows in (0, 2, 6)),
         ):

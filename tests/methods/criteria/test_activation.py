@@ -1,4 +1,4 @@
-"""Criteria from z, by loops over unpadded examples and over positions, and cases worked by hand."""
+"""Criteria from z and from weights, by loops over unpadded examples and over positions."""
 
 import numpy
 import oracles
@@ -7,7 +7,7 @@ import torch
 from headroom.core.heads import Head
 from headroom.methods.criteria.activation import SOURCES, activation_scores
 from headroom.methods.criteria.attention import entropy_scores
-from headroom.methods.criteria.obs import DAMPING, eliminate, obs_scores
+from headroom.methods.criteria.obs import DAMPING, obs_scores
 from headroom.methods.criteria.weights import magnitude_scores
 
 
@@ -27,79 +27,67 @@ def test_activations_equal_loops(case):
         close(found[name], expected[name])
 
 
-class TestBrainSurgeon:
-    def test_scores_are_the_errors_of_the_best_other_columns(self, case):
-        """The least error without the heads removed so far is solved for directly, and every removal is the best."""
-        found = obs_scores(case.model, case.batches(5))["obs"]
-        examples = [oracles.seen(case.model, one) for one in case.singles]
-        for live in case.model.live_sites:
-            weight = live.output.weight.detach().double().numpy()
-            rows = numpy.concatenate([one[live.site][0] for one in examples]).reshape(-1, weight.shape[1])
-            moments = rows.T @ rows / len(rows)
-            damped = moments + DAMPING * numpy.trace(moments) / len(moments) * numpy.eye(len(moments))
-            whole, width = float(((weight @ moments) * weight).sum()), live.head_width
-            left, gone = live.kept_heads(), []
-            while left:
-                errors = {
-                    head: oracles.best_without(
-                        weight,
-                        damped,
-                        [c for one in [*gone, head] for c in range((one.head - 1) * width, one.head * width)],
-                    )
-                    for head in left
-                }
-                least = min(left, key=found.__getitem__)
-                assert least == min(left, key=errors.__getitem__)
-                assert found[least] == pytest.approx(errors[least] / whole, rel=1e-6)
-                gone.append(least)
-                left.remove(least)
-
-    def test_worked_by_hand(self):
-        """Two heads of one feature with moments ((1, .5), (.5, 1)), W = (1, 2), damping .01: E |W z|^2 = 7.
-
-        Without head 1 the rest of its output's best copy is 1.01 - .25 / 1.01 = .76248 of W_1^2 = 1; then W_2 is
-        2 + .5 / 1.01 = 2.49505, and its removal costs 6.2253 * 1.01 = 6.28752, together 7.05.
-        """
-        moments = torch.tensor([[1.0, 0.5], [0.5, 1.0]]).double()
-        found = eliminate(torch.tensor([[[1.0], [2.0]]]).double(), moments)
-        assert found.tolist() == pytest.approx([0.762475 / 7, 7.05 / 7], rel=1e-5)
+def test_obs_is_the_error_of_the_best_other_columns(case):
+    """The least error without the heads removed so far is solved for directly, and every removal is the best."""
+    found = obs_scores(case.model, case.batches(5))["obs"]
+    examples = [oracles.seen(case.model, one) for one in case.singles]
+    for live in case.model.live_sites:
+        weight = live.output.weight.detach().double().numpy()
+        rows = numpy.concatenate([one[live.site][0] for one in examples]).reshape(-1, weight.shape[1])
+        moments = rows.T @ rows / len(rows)
+        damped = moments + DAMPING * numpy.trace(moments) / len(moments) * numpy.eye(len(moments))
+        whole, width = float(((weight @ moments) * weight).sum()), live.head_width
+        left, gone = live.kept_heads(), []
+        while left:
+            errors = {
+                head: oracles.best_without(
+                    weight,
+                    damped,
+                    [c for one in [*gone, head] for c in range((one.head - 1) * width, one.head * width)],
+                )
+                for head in left
+            }
+            least = min(left, key=found.__getitem__)
+            assert least == min(left, key=errors.__getitem__)
+            assert found[least] == pytest.approx(errors[least] / whole, rel=1e-6)
+            gone.append(least)
+            left.remove(least)
 
 
-class TestMagnitude:
-    def test_it_is_the_norm_of_the_weights_of_the_head_alone(self, of):
-        case = of("fairseq")
-        found = magnitude_scores(case.model, [])["magnitude"]
-        weights = dict(case.model.model.named_parameters())
-        place = "decoder.layers.1.encoder_attn"
-        for number in range(4):
-            own = slice(4 * number, 4 * number + 4)  # 16 features, 4 heads
-            parts = [weights[f"{place}.{name}_proj.weight"][own] for name in "qkv"]
-            parts.append(weights[f"{place}.out_proj.weight"][:, own])
-            squares = sum(float(value) ** 2 for part in parts for value in part.flatten())
-            assert found[Head("A", 2, number + 1)] == pytest.approx(squares**0.5)
-
-    def test_learned_queries_have_a_row_and_columns(self, of):
-        case = of("hops")
-        (live,) = case.model.live_sites
-        found = magnitude_scores(case.model, [])["magnitude"]
-        row, columns = live.attention.hops.weight[1], live.output.weight[:, 6:12]
-        assert found[Head("E", 1, 2)] == pytest.approx(float(row.square().sum() + columns.square().sum()) ** 0.5)
+def test_magnitude_is_the_norm_of_the_weights_of_the_head_alone(of):
+    case = of("fairseq")
+    found = magnitude_scores(case.model, [])["magnitude"]
+    weights = dict(case.model.model.named_parameters())
+    place = "decoder.layers.1.encoder_attn"
+    for number in range(4):
+        own = slice(4 * number, 4 * number + 4)  # 16 features, 4 heads
+        parts = [weights[f"{place}.{name}_proj.weight"][own] for name in "qkv"]
+        parts.append(weights[f"{place}.out_proj.weight"][:, own])
+        squares = sum(float(value) ** 2 for part in parts for value in part.flatten())
+        assert found[Head("A", 2, number + 1)] == pytest.approx(squares**0.5)
 
 
-class TestEntropy:
-    def test_it_is_the_mean_over_real_queries(self, case):
-        found = entropy_scores(case.model, case.batches(5))
-        sums, queries = {}, {}
-        for one in case.singles:
+def test_magnitude_of_learned_queries_has_a_row_and_columns(of):
+    case = of("hops")
+    (live,) = case.model.live_sites
+    found = magnitude_scores(case.model, [])["magnitude"]
+    row, columns = live.attention.hops.weight[1], live.output.weight[:, 6:12]
+    assert found[Head("E", 1, 2)] == pytest.approx(float(row.square().sum() + columns.square().sum()) ** 0.5)
 
-            def add(site, weights):  # (1, H, T, S), without padding
-                for head, own in zip(site.head_names(), weights[0].double().tolist()):
-                    for row in own:
-                        sums[head] = sums.get(head, 0.0) - sum(a * numpy.log(a) for a in row if a > 0)
-                        queries[head] = queries.get(head, 0) + 1
 
-            with torch.no_grad(), case.model.maps_shown(add):
-                case.model.logits(one)
-        expected = {head: float(total) / queries[head] for head, total in sums.items()}
-        close(found["attention-entropy"], expected, rel=1e-5)
-        assert found["attention-entropy-inverse"] == {head: -own for head, own in found["attention-entropy"].items()}
+def test_entropy_is_the_mean_over_real_queries(case):
+    found = entropy_scores(case.model, case.batches(5))
+    sums, queries = {}, {}
+    for one in case.singles:
+
+        def add(site, weights):  # (1, H, T, S), without padding
+            for head, own in zip(site.head_names(), weights[0].double().tolist()):
+                for row in own:
+                    sums[head] = sums.get(head, 0.0) - sum(a * numpy.log(a) for a in row if a > 0)
+                    queries[head] = queries.get(head, 0) + 1
+
+        with torch.no_grad(), case.model.maps_shown(add):
+            case.model.logits(one)
+    expected = {head: float(total) / queries[head] for head, total in sums.items()}
+    close(found["attention-entropy"], expected, rel=1e-5)
+    assert found["attention-entropy-inverse"] == {head: -own for head, own in found["attention-entropy"].items()}
