@@ -202,12 +202,16 @@ def test_scores_are_means_over_the_examples_that_count(load: Load, batches: Batc
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_passes_are_of_the_kind_that_is_declared(load: Load, batches: Batches, function: str) -> None:
+def test_needs_are_those_that_are_declared(load: Load, batches: Batches, function: str) -> None:
     model, (score, own) = load("bert", ""), FUNCTIONS[function]
+    given = batches(model, EVERY, EXAMPLES)
     with count_passes(model, EXAMPLES) as passes:
-        score(model, batches(model, EVERY, EXAMPLES), **few_of(score, FEW))
-    found = "none" if not passes.forward else "backward" if passes.backward else "forward"
-    assert {one.needs for one in own} - {"sweep", "training"} <= {found}
+        found = score(model, given, **few_of(score, FEW))
+    needed = "none" if not passes.forward else "backward" if passes.backward else "forward"
+    assert {one.needs for one in own} - {"sweep", "training"} <= {needed}
+    given[0].labels.fill_(0)
+    same = score(model, given, **few_of(score, FEW)) == found
+    assert same != own[0].labels
 
 
 def test_what_a_model_has_not_is_told(load: Load, batches: Batches) -> None:
