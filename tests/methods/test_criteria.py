@@ -218,24 +218,15 @@ def test_scored_anew_after_every_step_by_hand():
     assert asked == list(tables)
 
 
-class TestReadScores:
-    @pytest.fixture
-    def path(self, tmp_path):
-        rows = [
-            dict(zip(COLUMNS, (epoch, head.kind, head.layer, head.head, criterion, "raw", 10 * epoch + i)))
-            for epoch in (1, 2)
-            for criterion in ("gradient-example", "gradient-token")
-            for i, head in enumerate(EVERY_HEAD)
-        ]
-        write_rows(SCORES, tmp_path / "scores.csv", rows)
-        return str(tmp_path / "scores.csv")
-
-    def test_one_epoch_of_one_criterion(self, path):
-        found = read_scores(path, epoch=2, criterion="gradient-token")
-        assert found == dict(zip(EVERY_HEAD, [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]))
-
-    def test_what_is_not_there_is_named_with_what_is(self, path):
-        own = {"epoch": 1, "criterion": "gradient-token"}
-        for wanted in ({**own, "epoch": 3}, {**own, "criterion": "magnitude"}, {**own, "normalised": "layer"}):
-            with pytest.raises(HeadroomError, match="only by gradient-example and gradient-token at epoch 1 and 2; re"):
-                read_scores(path, **wanted)
+def test_scores_of_one_epoch_are_read_and_what_is_not_there_is_named_with_what_is(tmp_path):
+    rows = [
+        dict(zip(COLUMNS, (epoch, head.kind, head.layer, head.head, criterion, "raw", 10 * epoch + i)))
+        for epoch in (1, 2)
+        for criterion in ("gradient-example", "gradient-token")
+        for i, head in enumerate(EVERY_HEAD)
+    ]
+    path, own = write_rows(SCORES, tmp_path / "scores.csv", rows), {"epoch": 2, "criterion": "gradient-token"}
+    assert read_scores(path, **own) == dict(zip(EVERY_HEAD, [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]))
+    for wanted in ({**own, "epoch": 3}, {**own, "criterion": "magnitude"}, {**own, "normalised": "layer"}):
+        with pytest.raises(HeadroomError, match="only by gradient-example and gradient-token at epoch 1 and 2; rerun"):
+            read_scores(path, **wanted)

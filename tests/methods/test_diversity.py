@@ -35,8 +35,6 @@ from headroom.experiments.diversity.measures import (
 from models import toy_text, write_encoder
 from torch import Tensor, nn
 
-SAME = torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
-
 
 def random(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -93,7 +91,7 @@ def test_gradients_are_finite_where_heads_are_the_same():
         lambda heads: cosines_at(heads.expand(3, 2, 3, 2), real),
         lambda heads: linear_cka(torch.einsum("tid,tje->idje", heads, heads), heads.sum(0), 1),
     ):
-        heads = SAME[None].double().requires_grad_()
+        heads = torch.tensor([[[1.0, 2.0]] * 3], dtype=torch.float64, requires_grad=True)
         measure(heads).sum().backward()
         assert heads.grad is not None
         assert heads.grad.isfinite().all()

@@ -35,7 +35,7 @@ def located(*log_alpha):
     return gates
 
 
-class TestHardConcreteDistribution:
+class TestHardConcreteGates:
     def test_probabilities_by_hand(self):
         # P(g = 0) = sigmoid(0.33 * log((0 - -0.1) / (1.1 - 0))) = sigmoid(0.33 * log(1 / 11)) = 1 / (1 + 11 ** 0.33)
         # and at 2: sigmoid(-0.791305 - 2) and 1 - sigmoid(0.791305 - 2)
@@ -71,8 +71,6 @@ class TestHardConcreteDistribution:
         # sigmoid(0) * 1.2 - 0.1 = 0.5; far from zero the clip holds
         assert located(0.0, 20.0, -20.0).soft().tolist() == pytest.approx([0.5, 1.0, 0.0])
 
-
-class TestHardConcreteGates:
     def test_they_start_almost_surely_open(self):
         gates = HardConcreteGates(heads=50, strength=0.1, seed=1)
         assert float(gates.draw(0.0).detach().mean()) > 0.9

@@ -11,10 +11,11 @@ from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Addition
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.sites import AttentionSite
-from headroom.methods.repair import calibrate, compute_repair, find_moments
+from headroom.methods.repair import calibrate, compute_repair, find_moments, measure_moments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import toy_text, write_encoder, write_self_attentive
+from oracles import seen
 from torch import nn
 
 KINDS = ("mean-bias", "scale", "obs", "refit")
@@ -141,6 +142,17 @@ def test_moments_of_parts_are_those_of_the_whole(sizes):
     torch.testing.assert_close(found.mean, z.mean(0))
     expected = torch.tensor(numpy.cov(z.numpy().T, bias=True))
     torch.testing.assert_close(found.covariance, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["bert", "hops", "fairseq"])
+def test_moments_are_those_of_the_positions_of_each_example_alone(of, name):
+    case = of(name)
+    examples = [seen(case.model, one) for one in case.singles]
+    moments, replacements = (measure(case.model, case.batches(5)) for measure in (measure_moments, calibrate))
+    for place, own in moments.items():
+        z = torch.tensor(numpy.concatenate([example[place][0] for example in examples])).flatten(1)  # (N, n)
+        torch.testing.assert_close(own.covariance, torch.cov(z.T, correction=0))
+        torch.testing.assert_close(replacements.means[place].flatten(), z.mean(0))
 
 
 def translator(request):
