@@ -1,0 +1,39 @@
+"""A decoder of 3 x 3 heads that sorts, its run and its scores, made once for the comparisons with brute force."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.experiments.scores import stage as scores
+from models import STRINGS, letter_tokenizer, train_sorter, write_documents, write_language_model
+from stages.sorter import run
+
+
+@pytest.fixture(scope="session")
+def sorter() -> Any:
+    """The model, of plain transformers; read-only."""
+    return train_sorter()
+
+
+@pytest.fixture(scope="session")
+def letters(sorter: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with its run of two epochs and corpus: the first epoch is the last one without D2:2."""
+    place = tmp_path_factory.mktemp("sorter")
+    write_language_model(place / "run/epoch2", sorter, letter_tokenizer())
+    weight = sorter.model.layers[1].self_attn.o_proj.weight
+    columns = weight[:, 8:16].clone()
+    weight[:, 8:16] = 0
+    write_language_model(place / "run/epoch1", sorter, letter_tokenizer())
+    weight[:, 8:16] = columns
+    write_documents(place / "corpus", STRINGS)
+    return place
+
+
+@pytest.fixture(scope="session")
+def letter_scores(letters: Path) -> list[Path]:
+    """The tables of scores: by gradients at both epochs, by other criteria at the last one."""
+    every, last = letters / "scores.csv", letters / "scores_compared.csv"
+    run(scores, letters, "--set", "test", "--output", every, epochs=[1, 2])
+    criteria = ["loss-ablation", "backward-elimination", "shapley"]
+    run(scores, letters, "--set", "test", "--criteria", *criteria, "--output", last, epochs=[2])
+    return [every, last]
