@@ -1,12 +1,21 @@
-"""A decoder of 3 x 3 heads that sorts, its run and its scores, made once for the comparisons with brute force."""
+"""Runs that several files of tests look at: a decoder of 3 x 3 heads that sorts, and a classifier of one's own."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from headroom.experiments.scores import stage as scores
-from models import STRINGS, letter_tokenizer, train_sorter, write_documents, write_language_model
+from models import (
+    STRINGS,
+    letter_tokenizer,
+    toy_text,
+    train_sorter,
+    write_documents,
+    write_encoder,
+    write_language_model,
+)
 from stages.sorter import run
+from stages.stage_arguments import write_tsv
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +46,13 @@ def letter_scores(letters: Path) -> list[Path]:
     criteria = ["loss-ablation", "backward-elimination", "shapley"]
     run(scores, letters, "--set", "test", "--criteria", *criteria, "--output", last, epochs=[2])
     return [every, last]
+
+
+@pytest.fixture(scope="session")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a classifier, `epoch3`, and its `corpus` as a user would bring them: without corpus.json."""
+    place, labels = tmp_path_factory.mktemp("own"), ("contradiction", "entailment", "neutral")
+    write_encoder(place / "epoch3", labels=labels)
+    for name, examples in {"choose": 24, "test": 30, "check": 8, "train": 72}.items():
+        write_tsv(place / "corpus" / f"{name}.tsv", toy_text(examples=examples, labels=labels))
+    return place

@@ -1,190 +1,75 @@
-"""The comparison of criteria on a tiny run: scores with their cost, curves by order, and the summary."""
+"""The comparison of criteria on hand-made tables, and layouts of one size trained further on tiny runs."""
 
+import random
+from itertools import product
+from types import SimpleNamespace
+
+import numpy
 import pytest
 import torch
-from headroom.core.heads import all_heads, join_units, parse_profile
+from headroom.core.heads import all_heads, single_units
+from headroom.core.resamples import read_with_resamples
+from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.experiments.bakeoff import retraining as bakeoff_retraining
 from headroom.experiments.bakeoff import stage as bakeoff
-from headroom.experiments.bakeoff.table import BAKEOFF
-from headroom.experiments.pruning import stage as pruning
+from headroom.experiments.bakeoff.retraining import before_and_after, layouts
+from headroom.experiments.bakeoff.settings import RetrainingSettings
+from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_RETRAINING
 from headroom.experiments.pruning.table import PRUNING_COMPARED
-from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE
-from headroom.methods.orders import by_head, least_important_first, top_first
 from scipy.stats import spearmanr, ttest_1samp
-from stages.stage_arguments import QUICK, looking_at
+from stages.stage_arguments import FEW, QUICK, classifying, looking_at
 from tables import write_rows
 
-SIZES = ["--examples", "6"]
-CURVES = [
-    *("--step", "0.5", "--random-draws", "2", "--judge-on", "far", "--score-on", "check", "--normalisations"),
-    *("--main", REFERENCE, "--rescored", "gradient-example", "--repairs", "mean-bias"),
-]
-FAMILIES = ("gradient_shared", "activation", "weights", "loss_ablation")
-ORDERS = ("gradient-example", "output-norm", REFERENCE, "random", "top-first", "bottom-first", "reverse")
-
-
-@pytest.fixture(scope="module")
-def place(toy, lively_checkpoint, tmp_path_factory):
-    """Return a directory with the tables of one run."""
-    place = tmp_path_factory.mktemp("bakeoff")
-    model = looking_at(toy, lively_checkpoint, several=True)
-    for family in FAMILIES:
-        outputs = ["--output", str(place / f"scores.{family}.csv"), "--costs", str(place / f"costs.{family}.csv")]
-        scores_stage.main([*model, *SIZES, "--set", "check", "--family", family, *outputs])
-    known = ["--scores", *(str(place / f"scores.{family}.csv") for family in FAMILIES)]
-    for order in ORDERS:
-        given = [*model, *QUICK, *SIZES, *CURVES, "--orders", order, *known]
-        pruning.main([*given, "--output", str(place / f"curves.{order}.csv")])
-    return place
-
-
-@pytest.fixture(scope="module")
-def scores(place):
-    return SCORES_COMPARED.read_all([place / f"scores.{family}.csv" for family in FAMILIES])
-
-
-@pytest.fixture(scope="module")
-def costs(place):
-    return SCORES_COSTS.read_all([place / f"costs.{family}.csv" for family in FAMILIES]).set_index("criterion")
-
-
-@pytest.fixture(scope="module")
-def summary(place):
-    curves = [str(place / f"curves.{order}.csv") for order in ORDERS]
-    found = [[str(place / f"{name}.{family}.csv") for family in FAMILIES] for name in ("scores", "costs")]
-    given = [
-        "--study",
-        "toy",
-        "--task",
-        "translation",
-        "--curves",
-        *curves,
-        "--scores",
-        *found[0],
-        "--costs",
-        *found[1],
+RUNS = ["translation.baseline.seed1", "translation.baseline.seed2"]
+SCORES = {
+    (run, criterion, half): [
+        (5 * head + place) % 12 + 2 * wave for head, wave in enumerate(numpy.sin(range(12)) * number)
     ]
-    bakeoff.main([*given, "--output", str(place / "bakeoff.csv")])
-    return BAKEOFF.read(place / "bakeoff.csv")
-
-
-def of(scores, criterion, half="all"):
-    mine = scores[(scores["criterion"] == criterion) & (scores["half"] == half)]
-    return by_head(mine, mine["value"])
-
-
-def test_one_pass_feeds_all_gradient_criteria(costs):
-    shared = costs[costs["family"] == "gradient_shared"]
-    assert {"gradient-token", "gradient-example", "gradient-signed", "fisher-block"} <= set(shared.index)
-    assert shared["forward"].unique().tolist() == [1]
-    assert shared["backward"].max() <= 1
-    assert shared["seconds"].nunique() == 1
-
-
-def test_the_reference_is_the_loss_without_each_head(scores, lively, texts):
-    sources, references = (own[:6] for own in texts)
-    batches = lively.batches(sources, references, sentences=4)
-
-    def loss(*removed):
-        with torch.inference_mode(), lively.gates.masked(removed):
-            return sum(float(lively.losses(batch)[0].sum()) for batch in batches) / 6
-
-    found = of(scores, REFERENCE)
-    for head in all_heads(lively.sites)[::5]:
-        assert found[head] == pytest.approx(loss(head) - loss(), abs=1e-4)
-
-
-def test_curves_follow_the_scores(place, scores, lively):
-    units = lively.units()
-    expected = {
-        "gradient-example": least_important_first(of(scores, "gradient-example"), units),
-        "output-norm": least_important_first(of(scores, "output-norm"), units),
-        "reverse": least_important_first(of(scores, REFERENCE), units)[::-1],
-        "top-first": top_first(units),
-        "bottom-first": top_first(units)[::-1],
-    }
-    for order, first in expected.items():
-        rows = PRUNING_COMPARED.read(place / f"curves.{order}.csv")
-        half = rows[(rows["heads_removed"] == 12) & (rows["ranking"] == "fixed")]
-        assert {parse_profile(text, lively.sites) for text in half["removed"]} == {join_units(first[:12])}
-
-
-def test_only_named_criteria_are_scored_again(place):
-    ways = {order: PRUNING_COMPARED.read(place / f"curves.{order}.csv")["ranking"].unique() for order in ORDERS}
-    assert sorted(ways.pop("gradient-example")) == ["fixed", "rescored"]
-    assert all(list(own) == ["fixed"] for own in ways.values())
-
+    for place, (run, criterion) in enumerate(product(RUNS, ("output-norm", REFERENCE)))
+    for number, half in enumerate(("all", "choose", "score"))
+}
+"""Scores of twelve heads, by run, criterion and half."""
 
 KEPT = {"output-norm": (0.8, 0.7), "random": (0.5, 0.3), "top-first": (0.6, 0.65)}
 """By order, the share of the score that two runs keep with half of the heads removed."""
 
 
-@pytest.fixture
-def made(tmp_path, place):
-    """Return the summary of hand-made curves of two runs: (0, 1), (1/2, kept), (1, 0), the middle with an interval."""
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """The summary of curves of two runs, (0, 1), (1/2, kept), (1, 0), the middle with an interval, and of scores."""
+    place = tmp_path_factory.mktemp("compared")
     rows = [
         {
-            "study": "toy", "run": f"translation.baseline.seed{seed}", "epoch": 2, "scope": "all", "order": order,
+            "study": "toy", "run": run, "epoch": 2, "scope": "all", "order": order,
             "ranking": "fixed", "repair": repair, "draw": 0, "heads_removed": removed, "heads_total": 4, "full": 40.0,
             "value": 40.0 * share, "low": 40.0 * share - 2, "high": 40.0 * share + 2, "set": "test", "metric": "bleu",
             "chance": 0.0, "signature": "made",
         }
         for order, kept in KEPT.items()
-        for seed, middle in enumerate(kept, start=1)
+        for run, middle in zip(RUNS, kept)
         for repair, gain in (("none", 0.0), ("obs", 0.1))
         for removed, share in ((0, 1.0), (2, middle + gain), (4, 0.0))
     ]  # fmt: skip
-    path = write_rows(PRUNING_COMPARED, tmp_path / "pruning_compared" / "all.csv", rows)
-    known = [[str(place / f"{name}.{family}.csv") for family in FAMILIES] for name in ("scores", "costs")]
-    given = ["--study", "toy", "--task", "translation", "--curves", str(path), "--scores", *known[0]]
-    bakeoff.main([*given, "--costs", *known[1], "--output", str(tmp_path / "bakeoff.csv")])
-    return BAKEOFF.read(tmp_path / "bakeoff.csv")
-
-
-def test_areas_of_runs_and_their_means(made):
-    for order, kept in KEPT.items():
-        for repair, gain in (("none", 0.0), ("obs", 0.1)):
-            named = {"order": order, "repair": repair}
-            areas = [0.25 + 0.5 * (middle + gain) for middle in kept]  # trapezia
-            for seed, area in enumerate(areas, start=1):
-                row = one(made, **named, statistic="area", run=f"translation.baseline.seed{seed}")
-                assert row["value"] == pytest.approx(area)
-                # points of one curve vary together; the last one has the same interval as the middle one
-                assert (row["high"] - row["low"]) / 2 == pytest.approx((0.5 + 0.25) * 2 / 40, rel=0.02)
-            assert one(made, **named, statistic="area", run="")["value"] == pytest.approx(sum(areas) / 2)
-            half = one(made, **named, statistic="kept_50", run="")
-            assert half["value"] == pytest.approx(sum(kept) / 2 + gain)
-            quarter = one(made, **named, statistic="kept_25", run="")
-            assert quarter["value"] == pytest.approx((1 + sum(kept) / 2 + gain) / 2)  # straight between points
-
-
-def test_differences_from_controls_are_tested_over_runs(made):
-    row = one(made, order="output-norm", repair="none", statistic="over_random", run="")
-    gains = [0.5 * (ours - theirs) for ours, theirs in zip(KEPT["output-norm"], KEPT["random"])]
-    assert row["value"] == pytest.approx(sum(gains) / 2)
-    assert row["low"] < row["value"] < row["high"]
-    tested = made[(made["statistic"] == "over_random") & (made["run"] == "")]
-    assert len(tested) == 2 * len(KEPT) - 1  # the control itself has none
-    uncorrected = ttest_1samp(gains, 0).pvalue
-    assert row["p"] >= uncorrected
-    top = one(made, order="output-norm", repair="none", statistic="over_top_first", run="")
-    gains = [0.5 * (ours - theirs) for ours, theirs in zip(KEPT["output-norm"], KEPT["top-first"])]
-    assert top["value"] == pytest.approx(sum(gains) / 2)
-
-
-def test_correlations_with_the_reference(summary, scores):
-    heads = sorted(of(scores, REFERENCE))
-    for criterion in ("gradient-example", "output-norm"):
-        row = one(summary, order=criterion, statistic="correlation", run="translation.baseline.seed1")
-        assert one(summary, order=criterion, statistic="correlation", run="")["value"] == row["value"]
-        columns = [[of(scores, name)[head] for head in heads] for name in (criterion, REFERENCE)]
-        assert row["value"] == pytest.approx(spearmanr(*columns).statistic)
-        halves = {name: [of(scores, name, half) for half in ("choose", "score")] for name in (criterion, REFERENCE)}
-        own = [spearmanr(*([half[head] for head in heads] for half in both)).statistic for both in halves.values()]
-        reliable = [max(0, 2 * r / (1 + r)) for r in own]
-        ceiling = one(summary, order=criterion, statistic="ceiling", run="")["value"]
-        assert ceiling == pytest.approx((reliable[0] * reliable[1]) ** 0.5)
+    curves = write_rows(PRUNING_COMPARED, place / "curves.csv", rows)
+    rows = [
+        {"study": "toy", "run": run, "epoch": 2, "kind": "E", "layer": 1, "head": head, "criterion": criterion,
+         "normalised": "raw", "half": half, "value": value, "signature": "made"}
+        for (run, criterion, half), values in SCORES.items()
+        for head, value in enumerate(values, 1)
+    ]  # fmt: skip
+    scores = write_rows(SCORES_COMPARED, place / "scores.csv", rows)
+    rows = [
+        {"study": "toy", "run": run, "epoch": 2, "criterion": "output-norm", "forward": 1, "backward": backward,
+         "seconds": 3.0, "labels": 0, "signature": "examples:6"}
+        for run, backward in zip(RUNS, (0, 1))
+    ]  # fmt: skip
+    costs = write_rows(SCORES_COSTS, place / "costs.csv", rows)
+    given = ["--study", "toy", "--task", "translation", "--curves", curves, "--scores", scores, "--costs", costs]
+    bakeoff.main([*map(str, given), "--output", str(place / "bakeoff.csv")])
+    return BAKEOFF.read(place / "bakeoff.csv")
 
 
 def one(table, **named):
@@ -192,3 +77,160 @@ def one(table, **named):
         table = table[table[column] == value]
     assert len(table) == 1, named
     return table.iloc[0]
+
+
+def test_areas_of_runs_and_their_means(compared):
+    for order, kept in KEPT.items():
+        for repair, gain in (("none", 0.0), ("obs", 0.1)):
+            named = {"order": order, "repair": repair}
+            areas = [0.25 + 0.5 * (middle + gain) for middle in kept]  # trapezia
+            for run, area in zip(RUNS, areas):
+                row = one(compared, **named, statistic="area", run=run)
+                assert row["value"] == pytest.approx(area)
+                # points of one curve vary together; the last one has the same interval as the middle one
+                assert (row["high"] - row["low"]) / 2 == pytest.approx((0.5 + 0.25) * 2 / 40, rel=0.02)
+            assert one(compared, **named, statistic="area", run="")["value"] == pytest.approx(sum(areas) / 2)
+            half = one(compared, **named, statistic="kept_50", run="")
+            assert half["value"] == pytest.approx(sum(kept) / 2 + gain)
+            quarter = one(compared, **named, statistic="kept_25", run="")
+            assert quarter["value"] == pytest.approx((1 + sum(kept) / 2 + gain) / 2)  # straight between points
+
+
+def test_differences_from_controls_are_tested_over_runs(compared):
+    row = one(compared, order="output-norm", repair="none", statistic="over_random", run="")
+    gains = [0.5 * (ours - theirs) for ours, theirs in zip(KEPT["output-norm"], KEPT["random"])]
+    assert row["value"] == pytest.approx(sum(gains) / 2)
+    assert row["low"] < row["value"] < row["high"]
+    tested = compared[(compared["statistic"] == "over_random") & (compared["run"] == "")]
+    assert len(tested) == 2 * len(KEPT) - 1  # the control itself has none
+    uncorrected = ttest_1samp(gains, 0).pvalue
+    assert row["p"] >= uncorrected
+    top = one(compared, order="output-norm", repair="none", statistic="over_top_first", run="")
+    gains = [0.5 * (ours - theirs) for ours, theirs in zip(KEPT["output-norm"], KEPT["top-first"])]
+    assert top["value"] == pytest.approx(sum(gains) / 2)
+
+
+def test_correlations_with_the_reference_and_mean_costs(compared):
+    found, ceilings = [], []
+    for run in RUNS:
+        found.append(spearmanr(*(SCORES[run, name, "all"] for name in ("output-norm", REFERENCE))).statistic)
+        halves = [
+            spearmanr(*(SCORES[run, name, half] for half in ("choose", "score"))).statistic
+            for name in ("output-norm", REFERENCE)
+        ]
+        reliable = [max(0, 2 * r / (1 + r)) for r in halves]
+        ceilings.append((reliable[0] * reliable[1]) ** 0.5)
+        row = one(compared, order="output-norm", statistic="correlation", run=run)
+        assert row["value"] == pytest.approx(found[-1])
+        assert row["low"] <= row["value"] <= row["high"]
+    for statistic, values in (("correlation", found), ("ceiling", ceilings), ("forward", [1, 1]), ("backward", [0, 1])):
+        row = one(compared, order="output-norm", statistic=statistic, run="")
+        assert row["value"] == pytest.approx(sum(values) / 2)
+    assert 0 < min(ceilings) < max(ceilings) < 1
+
+
+SETTINGS = RetrainingSettings(updates=5, share=0.25, random_draws=2, batch_examples=12, learning_rate=0.01)
+FLAGS = ["--updates", "5", "--share", "0.25", "--random-draws", "2", "--batch-examples", "12"]
+FLAGS += ["--learning-rate", "0.01", "--criterion", "made", "--judge-on", "check", "--seed", "3"]
+
+
+@pytest.fixture(scope="module", params=["translation", "classification"])
+def made(request, tmp_path_factory):
+    """A run of an engine, scores that rise from its first head to its last, and the table of the stage."""
+    place = tmp_path_factory.mktemp(request.param)
+    if request.param == "translation":
+        toy, checkpoint = (request.getfixturevalue(name) for name in ("toy", "lively_checkpoint"))
+        flags, epoch = [*looking_at(toy, checkpoint), *QUICK, "--test-examples", "8"], 2
+        found = SimpleNamespace(load=lambda: TranslationModel.load(checkpoint, toy.data, "cpu"))
+    else:
+        own = request.getfixturevalue("own")
+        flags, epoch = [*classifying(own / "corpus", own / "epoch3"), *FEW], 3
+        found = SimpleNamespace(load=lambda: ClassificationModel.load(own / "epoch3", "cpu"))
+    found.heads = all_heads(found.load().sites)
+    rows = [
+        {"study": "s", "run": "r", "epoch": epoch, "kind": head.kind, "layer": head.layer, "head": head.head,
+         "criterion": "made", "half": "all", "value": float(place)}
+        for place, head in enumerate(found.heads)
+    ]  # fmt: skip
+    scores = write_rows(SCORES_COMPARED, place / "scores.csv", rows)
+    found.flags, found.output = [*flags, "--scores", str(scores)], place / "retrained.csv"
+    bakeoff_retraining.main([*found.flags, *FLAGS, "--output", str(found.output)])
+    found.table = BAKEOFF_RETRAINING.read(found.output)
+    found.main = found.table["metric"].iloc[0]
+    return found
+
+
+def of(made, layout, *, draw=0, updates=0, metric="loss"):
+    named = {"layout": layout, "draw": draw, "updates": updates, "metric": metric}
+    rows = made.table
+    for column, value in named.items():
+        rows = rows[rows[column] == value]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def test_rows_before_are_of_the_run_with_masked_heads(made):
+    full = of(made, "full")
+    assert (full["value"], full["delta"]) == (full["full"], 0)
+    assert set(made.table[made.table["metric"] == "loss"]["full"]) == {full["full"]}
+    values = {
+        (name, updates): of(made, name, updates=updates)["value"] for name in ("good", "bad") for updates in (0, 5)
+    }
+    assert len(set(values.values())) == 4
+    rows = read_with_resamples(BAKEOFF_RETRAINING, [made.output])
+    rows = rows[rows["metric"] == made.main]
+    assert rows["resampled"].map(len).eq(20).all()
+    before = rows[(rows["layout"] == "full") & (rows["updates"] == 0)].iloc[0]
+    assert numpy.array_equal(before["resampled"], before["full_resampled"])
+
+
+def batches_of(made):
+    """Return a loaded model and the batches that the stage trains on."""
+    engine, _ = bakeoff_retraining.given_engine(
+        bakeoff_retraining.build_parser, [*made.flags, "--output", "-", "--judge-on", "check"]
+    )
+    model = made.load()
+    judged = engine.judged_set("check", 8 if made.main == "bleu" else None)
+    return model, judged, engine.batches(model, engine.examples("train", 60), 12)
+
+
+def test_the_full_model_is_trained_as_any_model_without_gates(made):
+    """A loop of its own: Adam, clipped gradients, a rate that falls linearly to zero, the same dropout and batches."""
+    model, judged, batches = batches_of(made)
+    weights = list(model.model.parameters())
+    optimizer = torch.optim.Adam(weights, lr=0.01, betas=(0.9, 0.98))
+    shuffle, left = random.Random("batches 3"), []
+    model.model.train().requires_grad_(True)
+    torch.manual_seed(3)
+    for update in range(5):
+        left = left or shuffle.sample(batches, len(batches))
+        optimizer.param_groups[0]["lr"] = 0.01 * (5 - update) / 5
+        nats, targets = model.losses(left.pop())
+        optimizer.zero_grad()
+        (nats.sum() / targets.sum()).backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+    model.model.eval().requires_grad_(False)
+    after = of(made, "full", updates=5)
+    assert judged.judge(model).scores["loss"] == pytest.approx(after["value"], rel=1e-5)
+    assert after["value"] < after["full"]
+
+
+def test_removed_heads_are_not_trained_and_can_be_sliced_out(made):
+    model, judged, batches = batches_of(made)
+    layout = layouts({head: float(place) for place, head in enumerate(made.heads)}, single_units(made.heads), SETTINGS)[
+        1
+    ]
+    parts = {head: part for live in model.live_sites for head, part in rows_of(live).items()}
+    start = {head: part.clone() for head, part in parts.items()}
+    outcomes = dict(before_and_after(model, judged, layout, batches, SETTINGS, 3))
+    assert {head for head in parts if torch.equal(parts[head], start[head])} == layout.removed
+    assert outcomes[5].scores["loss"] == pytest.approx(of(made, "good", updates=5)["value"], rel=1e-5)
+    model.remove(layout.removed)
+    assert judged.judge(model).scores["loss"] == pytest.approx(outcomes[5].scores["loss"], rel=1e-5)
+
+
+def rows_of(live):
+    """Return the rows of the value projection of every head of a site."""
+    width = live.value.weight.shape[0] // len(live.kept)
+    return {head: live.value.weight[place * width :][:width] for place, head in enumerate(live.kept_heads())}

@@ -1,24 +1,24 @@
-"""The stage: from a directory, an archive, a mirror or a server to a run for all experiments."""
+"""The stage: from a directory, an archive, a mirror, a server, or a finished classifier to a run for all experiments."""
 
 import functools
 import http.server
 import json
+import re
 import tarfile
 import threading
 from contextlib import contextmanager
+from itertools import permutations
 
 import pytest
+import torch
 from fairseq_models import write_release
 from headroom.core.errors import HeadroomError
-from headroom.core.files import sha256, write_lines
-from headroom.experiments.ablation import stage as ablation_stage
-from headroom.experiments.ablation.table import ABLATION
-from headroom.experiments.diversity import stage as diversity
-from headroom.experiments.evaluation import stage as evaluation
-from headroom.experiments.removal import stage as removal
-from headroom.experiments.scores import stage as scores_stage
+from headroom.core.files import sha256
+from headroom.data.labelled import LabelledText, write_labelled_corpus
+from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.preparation import released
-from stages.stage_arguments import QUICK, STUDY
+from models import WORDS, toy_text, write_encoder
+from safetensors.torch import load_file, save_file
 
 FILES = ["bpecodes", "dict.source.txt", "dict.target.txt", "moses.json"]
 
@@ -85,46 +85,109 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     assert [path.name for path in (tmp_path / "binarised").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ([], "give either"),
-        (["--path", "missing"], "key path: no directory or archive missing in /"),
-        (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
-        (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
-        (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
-        (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2: contains no file called best\.pt"),
-        (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: checksum mismatch, expected sha256 0+, found"),
-        (["--url", "http://127.0.0.1:9/a.tar"], r"a\.tar: cannot download from http://127\.0\.0\.1:9/a\.tar"),
-    ],
-)
-def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tmp_path, monkeypatch, flags, message):
+REFUSED = [
+    ([], "give either"),
+    (["--path", "missing"], "key path: no directory or archive missing in /"),
+    (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
+    (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
+    (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
+    (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2: contains no file called best\.pt"),
+    (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: checksum mismatch, expected sha256 0+, found"),
+    (["--url", "http://127.0.0.1:9/a.tar"], r"a\.tar: cannot download from http://127\.0\.0\.1:9/a\.tar"),
+]
+
+
+def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tmp_path, monkeypatch):
     monkeypatch.setattr("urllib3.util.retry.time.sleep", lambda _: None)
-    places = {"RELEASE": str(release.directory), "ARCHIVE": str(archive)}
-    given = [*(places.get(flag, flag) for flag in flags), *output(tmp_path)]
-    with pytest.raises(HeadroomError, match=message) as caught:
-        released.main(given)
-    assert str(caught.value).count("\n") <= 1
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    places, wrong = {"RELEASE": str(release.directory), "ARCHIVE": str(archive)}, []
+    for flags, message in REFUSED:
+        with pytest.raises(HeadroomError) as caught:
+            released.main([*(places.get(flag, flag) for flag in flags), *output(tmp_path)])
+        left = [path for path in tmp_path.rglob("*") if path.is_file()]
+        if not re.search(message, str(caught.value)) or str(caught.value).count("\n") > 1 or left:
+            wrong.append((flags, str(caught.value), left))
+    assert not wrong, wrong
 
 
-def test_every_kind_of_experiment_runs_on_it(release, tmp_path):
-    released.main(["--path", str(release.directory), *output(tmp_path)])
-    for name, start in (("choose", 0), ("check", 4), ("test", 8)):
-        for side in ("source", "target"):
-            lines = getattr(release.text, side)[start : start + 4]
-            write_lines(tmp_path / f"corpus/{name}.{side}", lines)
-    where = ["--vocabulary", str(tmp_path / "binarised"), "--corpus", str(tmp_path / "corpus"), "--device", "cpu"]
-    one, several = (
-        [*STUDY, flag, str(tmp_path / "run/epoch1.pt"), *where] for flag in ("--checkpoint", "--checkpoints")
-    )
-    scores = str(tmp_path / "scores.csv")
-    scores_stage.main([*several, "--set", "choose", "--output", scores])
-    ablation_stage.main([*one, "--sets", "choose", *QUICK, "--output", str(tmp_path / "ablation.csv")])
-    diversity.main([*several, "--output", str(tmp_path / "diversity.csv")])
-    evaluation.main([*one, "--sets", "test", *QUICK, "--beam", "2", "--output", str(tmp_path / "evaluation.csv")])
-    sliced = ["--sliced", str(tmp_path / "sliced.pt"), "--scores", scores, "--set", "test"]
-    removal.main([*one, *sliced, *QUICK, "--output", str(tmp_path / "removal.csv")])
-    heads = ABLATION.read(tmp_path / "ablation.csv")
-    assert len(heads[heads["metric"] == "bleu"]) == 24
-    assert (heads["epoch"] == 1).all()
+LABELS = ["no", "yes"]
+TEXT = toy_text(pairs=False, labels=LABELS)
+
+
+def write_corpus(directory, text, labels):
+    sets = {"train": text.taken([]), "choose": text, "check": text, "test": text}
+    write_labelled_corpus(directory, sets, labels=labels, metrics=["accuracy"], origin={})
+    return directory
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return write_corpus(tmp_path / "corpus", TEXT, LABELS)
+
+
+def adopted(corpus, classifier, tmp_path, *flags):
+    run = tmp_path / "run/epoch1"
+    given = ["--engine", "classifier", "--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)]
+    released.main([*given, *flags])
+    return ClassificationModel.load(run, "cpu")
+
+
+def test_labels_without_names_get_those_of_the_corpus(corpus, tmp_path):
+    unnamed = ["LABEL_0", "LABEL_1"]
+    mine = write_encoder(tmp_path / "mine", labels=unnamed)
+    model = adopted(corpus, mine, tmp_path)
+    assert model.labels == LABELS
+    renamed = LabelledText(TEXT.first, None, [unnamed[LABELS.index(label)] for label in TEXT.labels])
+    (expected,) = ClassificationModel.load(mine, "cpu").batches(renamed, examples=len(TEXT))
+    (found,) = model.batches(TEXT, examples=len(TEXT))
+    assert found.labels.equal(expected.labels)
+    torch.testing.assert_close(model.logits(found), ClassificationModel.load(mine, "cpu").logits(expected))
+
+
+THREE = ["contradiction", "entailment", "neutral"]
+
+
+@pytest.fixture(scope="module")
+def balanced(tmp_path_factory):
+    """A classifier with unnamed outputs that gives each to about a third of some sentences; these, and its answers."""
+    place = write_encoder(tmp_path_factory.mktemp("balanced") / "unnamed", labels=["LABEL_0", "LABEL_1", "LABEL_2"])
+    model, text = ClassificationModel.load(place, "cpu"), toy_text(pairs=False, examples=288, labels=["LABEL_0"])
+    sentences = [f"{one} {WORDS[row // 15 % 14]}" for row, one in enumerate(text.first)]
+    logits = torch.zeros(288, 3)
+    for batch in model.batches(LabelledText(sentences, None, text.labels), examples=32):
+        logits[batch.positions] = model.logits(batch)
+    middle, state = logits.median(0).values, load_file(place / "model.safetensors")
+    state["classifier.bias"] -= middle
+    save_file(state, place / "model.safetensors", metadata={"format": "pt"})
+    return place, sentences, (logits - middle).argmax(1).tolist()
+
+
+@pytest.mark.parametrize("order", list(permutations(THREE))[::2])
+def test_labels_in_another_order_than_the_unnamed_outputs_are_refused_with_the_right_one(balanced, order, tmp_path):
+    """The classifier is right 9 of 10 times if its outputs have this order."""
+    unnamed, sentences, answers = balanced
+    labels = [order[found if place % 10 else (found + 1) % 3] for place, found in enumerate(answers)]
+    corpus = write_corpus(tmp_path / "corpus", LabelledText(sentences, None, labels), THREE)
+    if list(order) == THREE:
+        assert adopted(corpus, unnamed, tmp_path).labels == THREE
+        return
+    message = rf"on choose \S+% of 288 examples .* the order {', '.join(order)} would give 90%;\ncorrect corpus.labels"
+    with pytest.raises(HeadroomError, match=message):
+        adopted(corpus, unnamed, tmp_path)
+    assert not (tmp_path / "run/epoch1").exists()
+    assert adopted(corpus, unnamed, tmp_path, "--below-chance", "true").labels == THREE
+
+
+def test_other_labels_are_refused(corpus, tmp_path):
+    for labels in (["bad", "good"], ["no", "yes", "perhaps"], ["LABEL_0", "LABEL_1", "LABEL_2"]):
+        mine = write_encoder(tmp_path / labels[-1], labels=labels)
+        with pytest.raises(HeadroomError, match=f"has the labels {', '.join(labels)}, the corpus no, yes"):
+            adopted(corpus, mine, tmp_path)
+        assert not (tmp_path / "run/epoch1").exists()
+
+
+def test_what_was_released_may_be_sliced_already(corpus, tmp_path):
+    model = ClassificationModel.load(write_encoder(tmp_path / "mine"), "cpu")
+    model.remove(frozenset(model.sites[0].head_names()[:2]))
+    model.save(tmp_path / "sliced")
+    assert json.loads((tmp_path / "sliced/config.json").read_text())["headroom"]["removed"] == "E1:1 E1:2"
+    assert len(adopted(corpus, tmp_path / "sliced", tmp_path).live_sites[0].kept) == 2

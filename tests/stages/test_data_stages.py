@@ -1,4 +1,4 @@
-"""The stage that acquires text and trees, by kind and source."""
+"""The stages before a training: text and trees by kind and source, subwords and binarised text, encoders."""
 
 import hashlib
 import json
@@ -12,13 +12,19 @@ from typing import Any
 
 import conllu
 import pytest
+import transformers
 import yaml
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
+from headroom.data.pieces import Pieces
 from headroom.data.trees import read_trees
-from headroom.preparation.acquire import main
+from headroom.preparation import encoder, vocabulary
+from headroom.preparation.acquire import main as acquire_main
+from models import write_encoder
+from toy_fine_tuning import LABELS as FINE_TUNED
+from toy_fine_tuning import write_corpus
 
 SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
@@ -30,7 +36,7 @@ UNREACHABLE = "http://127.0.0.1:9/x"
 def acquire(kind: str, output: Path, settings: dict[str, Any], *flags: str) -> dict[str, Any]:
     """Run the stage and return `corpus.json`, if there is one."""
     section = "treebank" if kind == "trees" else "corpus"
-    main(["--kind", kind, "--output", str(output), "--settings", json.dumps({section: settings}), *flags])
+    acquire_main(["--kind", kind, "--output", str(output), "--settings", json.dumps({section: settings}), *flags])
     return record_of(output)
 
 
@@ -122,20 +128,20 @@ class TestFiles:
         assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 4, 5)]
         assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "no"]
 
-    @pytest.mark.parametrize(
-        ("kind", "file", "content", "message"),
-        [
+    def test_bad_text_stops_everything_before_a_file_is_written(self, mine, tmp_path):
+        for kind, file, content, message in (
             ("parallel", "sea.xx", "1\n2\n3\n", r"sea\.en: 2 lines, but .*sea\.xx has 3"),
             ("labelled", "sea.tsv", "sentence\tlabel\nx\tmaybe\n", r"sea\.tsv, line 2: undeclared label 'maybe'"),
             ("labelled", "test.tsv", "sentence1\tsentence2\tlabel\na\tb\tno\n", "single sentences, test has pairs"),
             ("labelled", "valid.tsv", "sentence\tlabel\nx\tyes\n", r"valid\.tsv: 1 example; give at least two"),
-        ],
-    )
-    def test_bad_text_stops_everything_before_a_file_is_written(self, mine, tmp_path, kind, file, content, message):
-        (tmp_path / "mine" / file).write_text(content)
-        with pytest.raises(HeadroomError, match=message):
-            acquire(kind, tmp_path / "corpus", mine[kind])
-        assert not (tmp_path / "corpus").exists()
+        ):
+            path = tmp_path / "mine" / file
+            right = path.read_text()
+            path.write_text(content)
+            with pytest.raises(HeadroomError, match=message):
+                acquire(kind, tmp_path / "corpus", mine[kind])
+            assert not (tmp_path / "corpus").exists()
+            path.write_text(right)
 
 
 def published(mirror: Path, path: str, content: bytes, **about: Any) -> dict[str, Any]:
@@ -249,6 +255,7 @@ class TestTrees:
         assert not (tmp_path / "b.conllu").exists()
 
 
+@pytest.mark.long
 class TestHub:
     """In a process of its own, with the real library."""
 
@@ -352,3 +359,88 @@ class TestSacrebleu:
         text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
         assert text.target == ["wmt14/full f \u0085 0", "wmt14/full f \u0085 1"]
         assert (tmp_path / "corpus/train.source").read_bytes() == b""
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Return a corpus, with odd characters in one line, and its binarised set."""
+    directory = tmp_path_factory.mktemp("prepare")
+    corpus, output = directory / "corpus", directory / "binarised"
+    acquire("parallel", corpus, {"source": "generated", "train": 120, "valid": 21, "test": 5, "far": 5})
+    lines = (corpus / "choose.source").read_bytes().split(b"\n")
+    lines[3] = "The\u0085dogs\rwait\u2028 \u4e16.".encode()
+    (corpus / "choose.source").write_bytes(b"\n".join(lines))
+    vocabulary.main(["--corpus", str(corpus), "--output", str(output), "--size", "220"])
+    return corpus, output
+
+
+def indexed(output, split, side):
+    """Return the sentences of a binarised file as pieces, as fairseq reads them."""
+    from fairseq.data import Dictionary, data_utils
+
+    dictionary = Dictionary.load(str(output / f"dict.{side}.txt"))
+    prefix = str(output / f"{split}.source-target.{side}")
+    data = data_utils.load_indexed_dataset(prefix, dictionary, "mmap")
+    return [dictionary.string(data[index]) for index in range(len(data))]
+
+
+@pytest.mark.long
+def test_fairseq_reads_back_every_sentence(prepared):
+    corpus, output = prepared
+    pieces = Pieces(output / "sentencepiece.model")
+    for side in ("source", "target"):
+        train = read_lines(corpus / f"train.{side}")
+        assert [pieces.decode(line.split(" ")) for line in indexed(output, "train", side)] == train
+        valid = read_lines(corpus / f"choose.{side}") + read_lines(corpus / f"check.{side}")
+        read = indexed(output, "valid", side)
+        assert len(read) == len(valid) == 21
+        known = [pair for pair in zip(read, valid, strict=True) if "<unk>" not in pair[0]]
+        assert len(known) > 15
+        assert all(pieces.decode(line.split(" ")) == sentence for line, sentence in known)
+    odd = indexed(output, "valid", "source")[3]
+    assert pieces.decode(odd.split(" ")).startswith("The dogs wait ")
+    assert odd.split().count("<unk>") == 1
+
+
+def test_too_large_a_vocabulary_leaves_nothing_new(toy, tmp_path):
+    flags = ["--corpus", str(toy.corpus), "--output", str(tmp_path / "out")]
+    with pytest.raises(HeadroomError, match=r"vocabulary\.size: 30000 pieces, .* allows at most \d+;"):
+        vocabulary.main([*flags, "--size", "30000"])
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+TINY = ["--layers", "1", "--heads", "2", "--width", "8", "--feed-forward", "8", "--vocabulary", "120"]
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("sentences"), pairs=True)
+
+
+def made(corpus, output, *more):
+    """Run the stage that makes an encoder and return its files."""
+    encoder.main(["--corpus", str(corpus), "--output", str(output), *map(str, more)])
+    return sorted(path.name for path in output.iterdir())
+
+
+def test_a_new_encoder_knows_the_words_of_both_sentences_of_the_training_text(sentences, tmp_path):
+    files = made(sentences, tmp_path / "out", *TINY)
+    assert files == ["config.json", "tokenizer.json", "tokenizer_config.json"]
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert (config["num_hidden_layers"], config["num_attention_heads"], config["hidden_size"]) == (1, 2, 8)
+    assert [config["id2label"][str(number)] for number in range(3)] == FINE_TUNED
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert len(tokenizer) == config["vocab_size"] <= 120
+    assert tokenizer.tokenize("The horse sees") == ["the", "horse", "sees"]
+
+
+def test_an_encoder_of_ones_own_or_of_a_package(sentences, tmp_path, monkeypatch):
+    package = tmp_path / "site" / "toy_model_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    weights = write_encoder(package / "weights")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert "model.safetensors" in made(sentences, tmp_path / "a", "--source", "directory", "--path", weights)
+    more = ["--source", "package", "--package", "toy_model_package", "--directory", "weights"]
+    assert "model.safetensors" in made(sentences, tmp_path / "b", *more)
+    assert "toy_model_package" not in sys.modules
