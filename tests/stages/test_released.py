@@ -1,4 +1,4 @@
-"""The stage: from a directory, an archive, a mirror, a server, or a finished classifier to a run for all experiments."""
+"""The stage: from a directory, an archive, a mirror, a server, or a finished classifier to a run for experiments."""
 
 import functools
 import http.server
