@@ -1,12 +1,11 @@
 """Every stage on classifiers: one in a local directory, and a self-attentive one made by the stages."""
 
-from pathlib import Path
+import logging
 from types import SimpleNamespace
 
 import pytest
-from headroom.core.files import write_lines
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.table import ABLATION
@@ -24,32 +23,16 @@ from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.experiments.removal import stage as removal
 from headroom.experiments.removal.table import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.scores.table import SCORES, SCORES_COMPARED, SCORES_COSTS
 from headroom.experiments.settling import stage as settling
 from headroom.experiments.training import stage as training
+from headroom.methods.criteria import criteria
 from headroom.preparation import encoder
-from models import toy_text, write_encoder
-from stages.stage_arguments import BRIEF_GATES
+from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
 from toy_fine_tuning import write_corpus
 
-LABELS = ("contradiction", "entailment", "neutral")
 METRICS = ["accuracy", "loss"]
-RUN = ["--study", "own", "--run", "own.baseline.seed1"]
-QUICK = ["--resamples", "20"]
-
-
-def write_tsv(path: Path, text: LabelledText) -> None:
-    rows = ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in zip(text.first, text.second, text.labels))]
-    write_lines(path, rows)
-
-
-def own_encoder(place):
-    """A directory with a classifier and labelled text, as a user would bring it: no corpus.json."""
-    write_encoder(place / "epoch3", labels=LABELS)
-    (place / "corpus").mkdir()
-    for name, examples in (("choose", 24), ("test", 30), ("check", 8), ("train", 72)):
-        write_tsv(place / "corpus" / f"{name}.tsv", toy_text(examples=examples, labels=LABELS))
-    return SimpleNamespace(place=place, epochs=[place / "epoch3"], sites=["E1", "E2"], heads=8)
+ELSEWHERE = {"ablation", "confidence", "gates", "gates-exact", "gates-exact-straight-through", "relevance"}
 
 
 def self_attentive(place):
@@ -61,27 +44,32 @@ def self_attentive(place):
     where = ["--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")]
     written = ["--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"]
     few = ["--epochs", "2", "--learning-rate", "0.01", "--batch-size", "8", "--max-length", "600"]
-    training.main(["--engine", "classifier", *RUN, *where, *written, *few])
+    training.main(["--engine", "classifier", *OWN, *where, *written, *few])
     epochs = [place / "run" / f"epoch{epoch}" for epoch in (1, 2)]
-    return SimpleNamespace(place=place, epochs=epochs, sites=["E1"], heads=4)
+    return SimpleNamespace(place=place, corpus=corpus, epochs=epochs, sites=["E1"], heads=4)
 
 
-@pytest.fixture(scope="module", params=[own_encoder, self_attentive], ids=["own", "self-attentive"])
+@pytest.fixture(scope="module", params=["own", "self-attentive"])
 def made(request, tmp_path_factory):
     """A classifier and what its stages wrote: tables of scores and ablation, each with its halves."""
-    found = request.param(tmp_path_factory.mktemp("made"))
-    for stage, name, several in ((scores_stage, "scores", True), (ablation_stage, "ablation", False)):
-        halves = [] if several else [*QUICK, "--halves", str(found.place / "halves.csv")]
-        stage.main(arguments(found, found.place / f"{name}.csv", *halves, several=several))
-    found.scores = ["--scores", str(found.place / "scores.csv")]
-    found.ablation = ["--ablation", str(found.place / "ablation.csv")]
+    place = tmp_path_factory.mktemp("made")
+    if request.param == "own":
+        own = request.getfixturevalue("own")
+        found = SimpleNamespace(
+            place=place, corpus=own / "corpus", epochs=[own / "epoch3"], sites=["E1", "E2"], heads=8
+        )
+    else:
+        found = self_attentive(place)
+    scores_stage.main(arguments(found, place / "scores.csv", several=True))
+    ablation_stage.main(arguments(found, place / "ablation.csv", *FEW, "--halves", str(place / "halves.csv")))
+    found.scores = ["--scores", str(place / "scores.csv")]
+    found.ablation = ["--ablation", str(place / "ablation.csv")]
     return found
 
 
 def arguments(made, output, *more, several=False):
-    epochs = ["--checkpoints", *map(str, made.epochs)] if several else ["--checkpoint", str(made.epochs[-1])]
-    corpus = ["--corpus", str(made.place / "corpus")]
-    return ["--engine", "classifier", *RUN, *epochs, *corpus, "--device", "cpu", "--output", str(output), *more]
+    checkpoints = made.epochs if several else made.epochs[-1:]
+    return [*classifying(made.corpus, *checkpoints, several=several), "--output", str(output), *more]
 
 
 def test_scores_settling_and_agreement(made, tmp_path):
@@ -90,8 +78,8 @@ def test_scores_settling_and_agreement(made, tmp_path):
     assert set(table["epoch"]) == {int(path.name[-1]) for path in made.epochs}
     assert (table["value"] > 0).all()
     assert "loss:cross-entropy" in table["signature"][0]
-    settling.main([*RUN, *made.scores, "--output", str(tmp_path / "settling.csv")])
-    agreement.main([*RUN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
+    settling.main([*OWN, *made.scores, "--output", str(tmp_path / "settling.csv")])
+    agreement.main([*OWN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
 
 
 def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
@@ -100,7 +88,7 @@ def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
     model = ClassificationModel.load(made.epochs[-1], "cpu")
     model.remove(parse_profile(f"{made.sites[-1]}:3", model.sites))
     model.save(tmp_path / "sliced")
-    evaluation.main([*arguments(made, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
+    evaluation.main([*arguments(made, tmp_path / "sliced.csv", *FEW), "--checkpoint", str(tmp_path / "sliced")])
     expected = EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
     rows = table[(table["set"] == "test") & (table["layer"] == len(made.sites)) & (table["head"] == 3)]
     assert rows.set_index("metric")["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
@@ -108,13 +96,13 @@ def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
 
 def test_criteria_are_compared_without_where_heads_point_and_relevance(made, tmp_path):
     more = [*made.scores, *made.ablation, "--gates", "--halves", str(made.place / "halves.csv")]
-    rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
+    rank_correlation.main([*OWN, *more, "--output", str(tmp_path / "criteria.csv")])
     table = RANK_CORRELATION.read(tmp_path / "criteria.csv")
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
 
 
 def test_one_head_kept_in_every_site(made, tmp_path):
-    keep_one.main(arguments(made, tmp_path / "keep.csv", *QUICK))
+    keep_one.main(arguments(made, tmp_path / "keep.csv", *FEW))
     table = KEEP_ONE.read(tmp_path / "keep.csv")
     assert len(table) == 2 * made.heads * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
@@ -122,8 +110,8 @@ def test_one_head_kept_in_every_site(made, tmp_path):
 
 
 def test_curves_by_every_order_and_within_sites(made, tmp_path):
-    last = SimpleNamespace(place=made.place, epochs=made.epochs[-1:])  # ablation is of the last epoch
-    given = arguments(last, tmp_path / "curves.csv", *QUICK, *made.scores, "--step", "0.5", several=True)
+    last = SimpleNamespace(corpus=made.corpus, epochs=made.epochs[-1:])  # ablation is of the last epoch
+    given = arguments(last, tmp_path / "curves.csv", *FEW, *made.scores, "--step", "0.5", several=True)
     orders = ["--orders", "gradient-token", "ablation", "random", "reverse", "--rescored", "gradient-token"]
     pruning.main([*given, *made.ablation, *orders, "--random-draws", "1", "--test-examples", "20"])
     table = PRUNING.read(tmp_path / "curves.csv")
@@ -136,22 +124,15 @@ def test_curves_by_every_order_and_within_sites(made, tmp_path):
     assert set(table["heads_total"]) == {4}
 
 
-def test_a_sliced_classifier_labels_as_the_masked_one(made, tmp_path):
-    given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
-    removal.main([*given, "--sliced", str(tmp_path / "sliced")])
-    checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
-    assert checks["identical_outputs"] == 1
-    assert checks["largest_logit_difference"] < 1e-5
-    left = sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites)
-    assert left == made.heads // 2
-
-
-def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
-    given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
-    removal.main([*given, "--sliced", str(tmp_path / "sliced"), "--repair", "refit"])
-    checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
-    assert checks["identical_outputs"] == 1
-    assert checks["largest_logit_difference"] < 1e-4
+def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp_path):
+    for repair in ([], ["--repair", "refit"]):
+        given = arguments(made, tmp_path / "removal.csv", *FEW, *made.scores, *repair)
+        removal.main([*given, "--sliced", str(tmp_path / "sliced")])
+        checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
+        assert checks["identical_outputs"] == 1
+        assert checks["largest_logit_difference"] < 1e-4
+        left = sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites)
+        assert left == made.heads // 2
     assert len({checks["loss_full"], checks["loss_unrepaired"], checks["loss_repaired"]}) == 3
 
 
@@ -167,9 +148,40 @@ def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
 )
 def test_learned_gates_and_their_controls(made, tmp_path, way):
     more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
-    gates.main(arguments(made, tmp_path / "pruned.csv", *BRIEF_GATES, *QUICK, *way, *more))
+    gates.main(arguments(made, tmp_path / "pruned.csv", *BRIEF_GATES, *FEW, *way, *more))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["heads"]) == {made.heads}
     for path in (tmp_path / "models").glob("*/epoch?"):
         model = ClassificationModel.load(path, "cpu")
         assert sum(len(live.kept) for live in model.live_sites) in set(table["kept"])
+
+
+def scored(own, place, *flags):
+    model = [*classifying(own / "corpus", own / "epoch3", several=True), "--examples", "6"]
+    scores_stage.main([*model, *flags, "--output", str(place / "scores.csv"), "--costs", str(place / "costs.csv")])
+    return SCORES_COMPARED.read(place / "scores.csv"), SCORES_COSTS.read(place / "costs.csv")
+
+
+@pytest.mark.long
+def test_every_criterion_that_applies_scores_a_classifier(own, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    scores, costs = scored(own, tmp_path, "--criteria", "all")
+    assert set(scores["criterion"]) == set(costs["criterion"]) == set(criteria()) - ELSEWHERE
+    assert (scores.query("half == 'all'").groupby("criterion").size() == 8).all()
+    skipped = {line.split()[1].strip(":"): line for line in caplog.messages if line.startswith("skipped")}
+    assert set(skipped) == ELSEWHERE
+    assert skipped["gates"] == "skipped gates: needs updates of the model: python -m headroom gates"
+    assert skipped["confidence"] == (
+        "skipped confidence: is measured by another stage: python -m headroom attention_stats"
+    )
+
+
+def test_criteria_without_labels(own, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    _, costs = scored(own, tmp_path, "--criteria", "wanda", "gradient-token", "--no-labels")
+    assert costs["criterion"].tolist() == ["wanda"]
+    assert "skipped gradient-token: needs labels or references" in caplog.messages
+    with pytest.raises(HeadroomError, match=r"--criteria: none of these"):
+        scored(own, tmp_path, "--criteria", "gradient-token", "--no-labels")
+    with pytest.raises(HeadroomError, match=r"criterion 'wand': unknown; use one of"):
+        scored(own, tmp_path, "--criteria", "wand")
