@@ -139,9 +139,9 @@ def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp
 @pytest.mark.parametrize(
     "way",
     [
-        ["--method", "hard-concrete", "--penalties", "0.01", "1"],
+        ["--method", "hard-concrete", "--penalties", "0.01"],
         ["--method", "exact", "--kept-shares", "0.25"],
-        ["--method", "exact-straight-through", "--kept-heads", "2"],
+        ["--method", "exact-straight-through", "--kept-shares", "0.75", "--kept-heads", "2"],
         ["--method", "controls", "--kept-shares", "0.5", "--random-draws", "1"],
     ],
     ids=lambda way: way[1],

@@ -8,12 +8,14 @@ from fairseq_models import spread
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
 from headroom.data.subwords import MOSES
+from headroom.engines.fairseq import library as translation
 from headroom.engines.fairseq.checkpoint import load_state, save_model
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.attention_stats import stage as attention_stats
 from headroom.experiments.evaluation import stage as evaluation
+from headroom.experiments.evaluation.table import EVALUATION
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.scores import stage as scores
 from headroom.preparation import export
@@ -54,7 +56,7 @@ def changed(toy, path, settings):
     return model
 
 
-def assert_alike(first, second, texts):
+def assert_alike(first, second, texts, *, beam):
     """Assert equal pieces, losses within 1e-5 per piece, and equal translations, also of a beam."""
     theirs, ours = (model.batches(*texts, sentences=1) for model in (first, second))
     for one, other in zip(theirs, ours, strict=True):
@@ -62,9 +64,9 @@ def assert_alike(first, second, texts):
         assert torch.equal(one.target, other.target)
         (nats, counts), (own, same) = first.losses(one), second.losses(other)
         torch.testing.assert_close(own / same, nats / counts, rtol=0, atol=1e-5)
-    for beam in (1, 4):
-        assert first.translate_pieces(theirs, LIMITS, beam=beam) == second.translate_pieces(ours, LIMITS, beam=beam)
-    assert first.translate(theirs, LIMITS) == second.translate(ours, LIMITS)
+    assert first.translate_pieces(theirs, LIMITS, beam=beam) == second.translate_pieces(ours, LIMITS, beam=beam)
+    if beam == 1:
+        assert first.translate(theirs, LIMITS) == second.translate(ours, LIMITS)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -75,9 +77,9 @@ def test_whole_and_sliced_models_of_every_shape(toy, texts, tmp_path, shape):
         model.remove(parse_profile(removed, model.sites) if model.sites[-1].heads == 4 else frozenset())
         exported = export_model(model, toy.data)
         assert exported.removed == model.removed
-        assert_alike(model, exported, few)
+        assert_alike(model, exported, few, beam=1)
     exported.save(tmp_path / "saved")
-    assert_alike(model, Seq2SeqModel.load(tmp_path / "saved", "cpu"), few)
+    assert_alike(model, Seq2SeqModel.load(tmp_path / "saved", "cpu"), few, beam=4)
 
 
 @torch.no_grad()
@@ -107,26 +109,15 @@ def test_pieces_are_those_of_the_vocabulary(directory, lively):
     assert exported.spans(hard[1:]) == lively.spans(hard[1:])
 
 
+FEW_EXAMPLES = ["--set", "check", "--examples", "6", "--batch-examples", "4"]
+CURVES = [*QUICK, "--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"]
+FORWARD = ["attention-attribution", "gnorm", "loss-ablation", "magnitude", "obs", "output-norm"]
 TABLES = {
-    "scores": (scores, "--checkpoints", ["--set", "check", "--examples", "6", "--batch-examples", "4"]),
+    "scores": (scores, "--checkpoints", FEW_EXAMPLES),
     "ablation": (ablation, "--checkpoint", [*QUICK, "--sets", "check", "far"]),
-    "pruning": (
-        pruning,
-        "--checkpoints",
-        [
-            *(*QUICK, "--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"),
-            *("--examples", "6", "--score-on", "check", "--judge-on", "far"),
-        ],
-    ),
+    "pruning": (pruning, "--checkpoints", [*CURVES, "--examples", "6", "--score-on", "check", "--judge-on", "far"]),
     "evaluation": (evaluation, "--checkpoint", [*QUICK, "--sets", "check", "far"]),
-    "criteria": (
-        scores,
-        "--checkpoints",
-        [
-            *("--criteria", "attention-attribution", "gnorm", "loss-ablation", "magnitude", "obs", "output-norm"),
-            *("--set", "check", "--examples", "4", "--batch-examples", "4"),
-        ],
-    ),
+    "criteria": (scores, "--checkpoints", ["--criteria", *FORWARD, *FEW_EXAMPLES, "--examples", "4"]),
     "attention_stats": (attention_stats, "--checkpoint", []),
 }
 
@@ -135,17 +126,15 @@ ROUNDING = 6e-5
 such a score is up to 3e-5 from its value in float64, in which those of the engines differ by 1e-13."""
 
 
+@pytest.mark.long
 def test_two_engines_write_the_same_tables(toy, lively_checkpoint, directory, tmp_path):
     engines = {"fairseq": lively_checkpoint, "seq2seq": directory}
     for name, (stage, flag, given) in TABLES.items():
         found = []
         for engine, checkpoint in engines.items():
-            place = ["--corpus", str(toy.corpus), "--device", "cpu", flag, str(checkpoint)]
-            where = (
-                looking_at(toy, checkpoint, several=flag == "--checkpoints")
-                if engine == "fairseq"
-                else [*STUDY, *place]
-            )
+            where = [*STUDY, "--corpus", str(toy.corpus), "--device", "cpu", flag, str(checkpoint)]
+            if engine == "fairseq":
+                where += ["--vocabulary", str(toy.data)]
             own = {"pruning": ["--scores", str(tmp_path / f"scores.{engine}.csv")]}
             output = tmp_path / f"{name}.{engine}.csv"
             stage.main(["--engine", engine, *where, *given, *own.get(name, []), "--output", str(output)])
@@ -158,20 +147,27 @@ def test_two_engines_write_the_same_tables(toy, lively_checkpoint, directory, tm
             assert ((first - second).abs() <= allowed + 1e-5 * second.abs()).all()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"layernorm_embedding": True}, "MarianMTModel has no model.encoder.layernorm_embedding.weight"),
-        ({**PRE_NORM, "share_all_embeddings": False}, "M2M100 has one matrix of embeddings"),
-        ({"encoder_normalize_before": True}, "computes something else"),
-    ],
-)
-def test_what_transformers_cannot_compute_is_refused(toy, tmp_path, settings, message):
-    with pytest.raises(HeadroomError, match=message):
-        export_model(changed(toy, tmp_path / "model.pt", settings), toy.data)
+REFUSED = [
+    ({"layernorm_embedding": True}, "MarianMTModel has no model.encoder.layernorm_embedding.weight"),
+    ({**PRE_NORM, "share_all_embeddings": False}, "M2M100 has one matrix of embeddings"),
+    ({"encoder_normalize_before": True}, "computes something else"),
+]
 
 
-def test_other_vocabularies_are_refused(lively, tmp_path):
+def test_what_transformers_cannot_compute_is_refused(toy, lively, tmp_path):
+    for settings, message in REFUSED:
+        with pytest.raises(HeadroomError, match=message):
+            export_model(changed(toy, tmp_path / "model.pt", settings), toy.data)
     (tmp_path / MOSES).write_text("{}")
     with pytest.raises(HeadroomError, match="not one vocabulary of SentencePiece"):
         export_model(lively, tmp_path)
+
+
+def test_beam_and_length_penalty_reach_the_generator(toy, lively_checkpoint, tmp_path, monkeypatch):
+    given = []
+    generator = translation.SequenceGenerator
+    monkeypatch.setattr(translation, "SequenceGenerator", lambda *a, **k: given.append(k) or generator(*a, **k))
+    flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--beam", "2", "--length-penalty", "0.6"]
+    evaluation.main([*flags, "--output", str(tmp_path / "evaluation.csv")])
+    assert [(search["beam_size"], search["len_penalty"]) for search in given] == [(2, 0.6)]
+    assert "beam:2|lenpen:0.6" in EVALUATION.read(tmp_path / "evaluation.csv")["signature"][0]

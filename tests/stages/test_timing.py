@@ -1,31 +1,26 @@
-"""The stage `timing` on a tiny run. Times are not checked, only the timed models and the tables."""
+"""Timing and updates on tiny runs. Times are not checked, only the timed models and the tables."""
+
+import json
 
 import pytest
+from fairseq_models import RUN_SHAPE
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.timing import stage as timing
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.experiments.update_cost import stage as update_cost
 from stages.stage_arguments import looking_at
 
 FEW = ["--shares", "0.25", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
 
 
 @pytest.fixture(scope="module")
-def scores(toy, lively_checkpoint, tmp_path_factory):
-    path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    given = looking_at(toy, lively_checkpoint, several=True)
-    scores_stage.main([*given, "--set", "check", "--examples", "6", "--output", str(path)])
-    return path
-
-
-def arguments(toy, checkpoint, scores, place, *more):
-    outputs = ["--output", str(place / "timing.csv"), "--samples", str(place / "samples.csv")]
-    return [*looking_at(toy, checkpoint), "--scores", str(scores), "--set", "check", *outputs, *FEW, *more]
-
-
-@pytest.fixture(scope="module")
-def timed(toy, lively_checkpoint, scores, tmp_path_factory):
+def timed(toy, lively_checkpoint, tmp_path_factory):
     place = tmp_path_factory.mktemp("timing")
-    timing.main(arguments(toy, lively_checkpoint, scores, place))
+    scores = str(place / "scores.csv")
+    scored = looking_at(toy, lively_checkpoint, several=True)
+    scores_stage.main([*scored, "--set", "check", "--examples", "6", "--output", scores])
+    outputs = ["--output", str(place / "timing.csv"), "--samples", str(place / "samples.csv")]
+    timing.main([*looking_at(toy, lively_checkpoint), "--scores", scores, "--set", "check", *outputs, *FEW])
     return TIMING.read(place / "timing.csv"), TIMING_SAMPLES.read(place / "samples.csv")
 
 
@@ -53,3 +48,18 @@ def test_masking_saves_no_work_and_slicing_does(timed):
             assert sliced["expected_speedup"] == pytest.approx(full["multiply_adds"] / sliced["multiply_adds"])
     whole = table[(table["part"] == "generation") & (table["model"] == "sliced")]
     assert (whole["expected_speedup"] > 1).all()
+
+
+def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
+    arms = {
+        "plain": {"method": "baseline"},
+        "repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]},
+    }
+    flags = ["--study", "toy", "--data", str(data), "--output", str(tmp_path), "--repeats", "3", "--device", "cpu"]
+    given = update_cost.build_parser().parse_args([*flags, *RUN_SHAPE, "--settings", json.dumps({"arms": arms})])
+    updates, about = update_cost.prepare_updates(given, update_cost.arms_from(given))
+    first = {name: update() for name, update in updates.items()}
+    second = {name: update() for name, update in updates.items()}
+    assert first["plain"]["loss"] == pytest.approx(first["repelled"]["loss"])
+    assert all(second[name]["loss"] < first[name]["loss"] for name in updates)
+    assert about["pieces"] > 0
