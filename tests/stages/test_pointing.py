@@ -165,37 +165,6 @@ def test_relevance_of_a_classifier_by_the_rule_that_is_set(own, tmp_path, flags,
         assert rows["value"].tolist() == pytest.approx(values, rel=1e-3, abs=1e-5)
 
 
-def pointed(path, model, **changes):
-    lead = {"study": "toy", "run": "translation.baseline.seed1", "epoch": 2, "model": model, "kind": "E", "layer": 1}
-    empty = dict.fromkeys(("trees", "baseline", "low", "high"), "")
-    rows = [
-        {**lead, **empty, "head": 1, "measure": "offset", "target": "+1", "half": "all", "value": 0.95, "count": 9},
-        {**lead, **empty, "head": 2, "measure": "offset", "target": "+1", "half": "all", "value": 0.85, "count": 9},
-        *(
-            {**lead, "head": 2, "measure": "relation", "target": "obj:to-governor", "trees": trees, "half": half,
-             "value": value, "baseline": 0.4, "low": 0.1, "high": 0.3, "count": 50}
-            for trees, value in (("gold", 0.6), ("shuffled", 0.42))
-            for half in ("choose", "score")
-        ),
-    ]  # fmt: skip
-    return write_rows(ATTENTION_STATS, path, [{**row, "signature": "set:check", **changes} for row in rows])
-
-
-def test_roles_of_several_tables(tmp_path):
-    paths = [pointed(tmp_path / f"{name}.csv", name) for name in ("trained", "hard-concrete.E.0.01")]
-    roles.main(["--pointing", *map(str, paths), "--output", str(tmp_path / "roles.csv")])
-    table = ROLES.read(tmp_path / "roles.csv")
-    shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].fillna(-1).values.tolist()
-    assert shown == [
-        ["trained", "", 1, "positional", "+1", 0.95, -1, 0],
-        ["trained", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
-        ["hard-concrete.E.0.01", "", 1, "positional", "+1", 0.95, -1, 0],
-        ["hard-concrete.E.0.01", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
-    ]
-    assert table["signature"][0] == "set:check|share:0.9"
-    assert table["signature"][1] == "set:check|margin:0.1-points"
-
-
 def row(**values):
     given = dict.fromkeys(ATTENTION_STATS.names, "")
     return {
@@ -220,6 +189,25 @@ def rare(value, *, low=0.1, target="two-rarest", **values):
 def held(*rows):
     found = find_roles(pandas.DataFrame(list(rows)))
     return [(one.role, one.row["head"], one.row["target"], one.best) for one in found]
+
+
+def test_roles_of_several_tables(tmp_path):
+    paths = []
+    for model in ("trained", "hard-concrete.E.0.01"):
+        rows = [offset("+1", 0.95), offset("+1", 0.85, head=2)]
+        for trees, value in (("gold", 0.6), ("shuffled", 0.42)):
+            rows += [relation(half, value, head=2, trees=trees) for half in ("choose", "score")]
+        rows = [one | {"model": model, "signature": "set:check"} for one in rows]
+        paths.append(str(write_rows(ATTENTION_STATS, tmp_path / f"{model}.csv", rows)))
+    roles.main(["--pointing", *paths, "--output", str(tmp_path / "roles.csv")])
+    table = ROLES.read(tmp_path / "roles.csv")
+    shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].fillna(-1).values.tolist()
+    assert shown == [
+        ["trained", "", 1, "positional", "+1", 0.95, -1, 0],
+        ["trained", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
+        ["hard-concrete.E.0.01", "", 1, "positional", "+1", 0.95, -1, 0],
+        ["hard-concrete.E.0.01", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
+    ]
 
 
 def test_positional_from_the_share_on():
