@@ -160,13 +160,8 @@ def made(request, tmp_path_factory):
     return found
 
 
-def of(made, layout, *, draw=0, updates=0, metric="loss"):
-    named = {"layout": layout, "draw": draw, "updates": updates, "metric": metric}
-    rows = made.table
-    for column, value in named.items():
-        rows = rows[rows[column] == value]
-    assert len(rows) == 1
-    return rows.iloc[0]
+def of(made, layout, *, updates=0):
+    return one(made.table, layout=layout, draw=0, updates=updates, metric="loss")
 
 
 def test_rows_before_are_of_the_run_with_masked_heads(made):

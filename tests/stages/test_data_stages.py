@@ -110,23 +110,23 @@ class TestFiles:
                 (settings[kind]["far"] if name == "sea" else settings[kind])[name] = value
         return settings
 
-    def test_parallel_text_gets_the_common_form(self, mine, tmp_path):
+    def test_text_gets_the_common_form(self, mine, tmp_path):
         languages = {"source_language": "English", "target_language": "Klingon"}
-        record = acquire("parallel", tmp_path / "corpus", {**mine["parallel"], **languages})
-        assert (record["evaluation_sets"], record["far"]) == (["choose", "check", "test", "sea"], ["sea"])
-        assert {key: record[key] for key in languages} == languages
-        assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
-        assert read_lines(tmp_path / "corpus/choose.target") == ["valid xx 1", "valid xx 3", "valid xx 5"]
-        assert read_lines(tmp_path / "corpus/check.source") == ["valid en 2", "valid en 4"]
-
-    def test_labelled_text_gets_the_common_form(self, mine, tmp_path):
-        record = acquire("labelled", tmp_path / "corpus", {**mine["labelled"], "metrics": ["f1", "accuracy"]})
-        assert (record["evaluation_sets"], record["far"]) == (["choose", "check", "test", "sea"], ["sea"])
-        assert (record["labels"], record["metrics"]) == (["no", "yes"], ["f1", "accuracy"])
-        assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
-        assert record["origin"]["far"] == {"sea": str(tmp_path / "mine/sea.tsv")}
-        assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 4, 5)]
-        assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "no"]
+        parallel, labelled = tmp_path / "parallel", tmp_path / "labelled"
+        records = [
+            acquire("parallel", parallel, {**mine["parallel"], **languages}),
+            acquire("labelled", labelled, {**mine["labelled"], "metrics": ["f1", "accuracy"]}),
+        ]
+        for record in records:
+            assert (record["evaluation_sets"], record["far"]) == (["choose", "check", "test", "sea"], ["sea"])
+            assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
+        assert {key: records[0][key] for key in languages} == languages
+        assert read_lines(parallel / "choose.target") == ["valid xx 1", "valid xx 3", "valid xx 5"]
+        assert read_lines(parallel / "check.source") == ["valid en 2", "valid en 4"]
+        assert (records[1]["labels"], records[1]["metrics"]) == (["no", "yes"], ["f1", "accuracy"])
+        assert records[1]["origin"]["far"] == {"sea": str(tmp_path / "mine/sea.tsv")}
+        assert read_labelled(labelled / "choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 4, 5)]
+        assert read_labelled(labelled / "check.tsv").labels == ["yes", "no"]
 
     def test_bad_text_stops_everything_before_a_file_is_written(self, mine, tmp_path):
         for kind, file, content, message in (
@@ -215,12 +215,6 @@ class TestCatalogue:
 
 
 class TestTrees:
-    @pytest.fixture
-    def catalogue(self, tmp_path):
-        """Return flags for a small treebank in the catalogue's form; its mirror is `tmp_path / "mirror"`."""
-        file = published(tmp_path / "mirror", "ud-english-pud/pud.conllu", TREE.encode(), lines=3)
-        return TestCatalogue.flags(tmp_path, {"ud-english-pud": {"title": "PUD", "file": file}})
-
     def test_generated_sentences_are_new_and_their_seed_makes_them(self, tmp_path):
         for name, seed, count in (("a", 1, 40), ("b", 1, 6), ("c", 2, 6)):
             settings = {"source": "generated", "sentences": count}
@@ -229,8 +223,10 @@ class TestTrees:
         assert len(set(texts["a"])) == 40
         assert texts["a"][:6] == texts["b"] != texts["c"]
 
-    def test_from_the_mirror(self, catalogue, tmp_path):
-        acquire("trees", tmp_path / "out/a.conllu", {"source": "catalogue"}, *catalogue, "--relations", "punct")
+    def test_from_the_mirror(self, tmp_path):
+        file = published(tmp_path / "mirror", "ud-english-pud/pud.conllu", TREE.encode(), lines=3)
+        flags = TestCatalogue.flags(tmp_path, {"ud-english-pud": {"title": "PUD", "file": file}})
+        acquire("trees", tmp_path / "out/a.conllu", {"source": "catalogue"}, *flags, "--relations", "punct")
         assert (tmp_path / "out/a.conllu").read_text() == TREE
         assert (tmp_path / "out/downloads/ud-english-pud/pud.conllu").is_file()
 

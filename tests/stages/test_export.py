@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq_models import spread
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import all_heads, parse_profile
+from headroom.core.heads import parse_profile
 from headroom.data.subwords import MOSES
 from headroom.engines.fairseq import library as translation
 from headroom.engines.fairseq.checkpoint import load_state, save_model
@@ -80,16 +80,6 @@ def test_whole_and_sliced_models_of_every_shape(toy, texts, tmp_path, shape):
         assert_alike(model, exported, few, beam=1)
     exported.save(tmp_path / "saved")
     assert_alike(model, Seq2SeqModel.load(tmp_path / "saved", "cpu"), few, beam=4)
-
-
-@torch.no_grad()
-def test_heads_correspond_one_to_one(directory, lively, texts):
-    exported = Seq2SeqModel.load(directory, "cpu")
-    assert exported.sites == lively.sites
-    (theirs,), (ours,) = (model.batches(*texts, sentences=12) for model in (lively, exported))
-    for head in all_heads(lively.sites):
-        with lively.gates.masked([head]), exported.gates.masked([head]):
-            torch.testing.assert_close(exported.losses(ours)[0], lively.losses(theirs)[0], rtol=1e-5, atol=1e-4)
 
 
 @torch.no_grad()

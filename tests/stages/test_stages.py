@@ -43,11 +43,6 @@ def required(parser):
     return [text for action in parser._actions if action.required for text in (action.option_strings[0], "x")]
 
 
-def settings_of(name):
-    """Return the flags of a stage that are keys of the configuration."""
-    return [action for action in parser_of(name)._actions if "." in action.dest]
-
-
 def test_command_lines_wait_for_no_heavy_library():
     """All parsers in one process: what one of them imports shows."""
     inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
@@ -60,7 +55,7 @@ def test_a_wrong_value_is_named_in_one_line_before_any_work(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     tried, wrong = 0, []
     for name in (one for one in MODULES if one != "update_cost"):  # its arms are read first
-        for action in settings_of(name):
+        for action in (one for one in parser_of(name)._actions if "." in one.dest):  # keys of the configuration
             variant = action.dest.startswith(("arm.", "encoder.", "released.", "ablation.far_sets"))  # or a text
             if variant or action.choices or not re.search(r"\(default: (null|none|\d[\d. e-]*)\)$", action.help):
                 continue
