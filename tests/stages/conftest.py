@@ -1,5 +1,6 @@
 """Runs that several files of tests look at: a decoder of 3 x 3 heads that sorts, and a classifier of one's own."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from models import (
     write_encoder,
     write_language_model,
 )
-from stages.sorter import run
+from stages.sorter import SETS, run
 from stages.stage_arguments import write_tsv
 
 
@@ -27,15 +28,17 @@ def sorter() -> Any:
 @pytest.fixture(scope="session")
 def letters(sorter: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with its run of two epochs and corpus: the first epoch is the last one without D2:2."""
-    place = tmp_path_factory.mktemp("sorter")
-    write_language_model(place / "run/epoch2", sorter, letter_tokenizer())
+    letters = tmp_path_factory.mktemp("sorter")
+    write_language_model(letters / "run/epoch2", sorter, letter_tokenizer())
     weight = sorter.model.layers[1].self_attn.o_proj.weight
     columns = weight[:, 8:16].clone()
     weight[:, 8:16] = 0
-    write_language_model(place / "run/epoch1", sorter, letter_tokenizer())
+    write_language_model(letters / "run/epoch1", sorter, letter_tokenizer())
     weight[:, 8:16] = columns
-    write_documents(place / "corpus", STRINGS)
-    return place
+    write_documents(letters / "corpus", STRINGS)
+    some = "".join(f"{json.dumps(one)}\n" for one in STRINGS[SETS["choose"]])
+    (letters / "corpus/choose.jsonl").write_text(some)
+    return letters
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import Any
 import pandas
 import torch
 from headroom.core.heads import Head
+from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.scores.table import SCORES
 from models import pieces_of_strings
 from torch import Tensor
@@ -21,6 +22,8 @@ HEADS = [Head("D", layer, head) for layer in (1, 2, 3) for head in (1, 2, 3)]
 ALL = (1,) * 9
 NONE = (0,) * 9
 TARGETS = pieces_of_strings()[:, 1:]
+SETS = {"test": slice(None), "choose": slice(0, None, 2)}
+"""The strings of the sets: all, and every second one."""
 
 
 def run(stage: ModuleType, place: Path, *more: object, epochs: Sequence[int] | None = None) -> None:
@@ -29,6 +32,11 @@ def run(stage: ModuleType, place: Path, *more: object, epochs: Sequence[int] | N
     named = ["--engine", "causal", "--study", "letters", "--run", "sort.baseline.seed1", "--device", "cpu"]
     models = [flag, *(str(place / f"run/epoch{epoch}") for epoch in chosen)]
     stage.main([*named, *models, "--corpus", str(place / "corpus"), *map(str, more)])
+
+
+def engine_of(place: Path) -> CausalEngine:
+    """Return the engine of a run."""
+    return CausalEngine(corpus=place / "corpus", tokenizer_of=place / "run/epoch2", device="cpu")
 
 
 def logits_under(model: Any, act: Callable[[int, Tensor], Tensor], pieces: Tensor | None = None) -> Tensor:

@@ -11,7 +11,6 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import PLAIN
 from headroom.core.statistics import mcnemar_p
-from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
 from headroom.experiments.attention_stats.table import RELEVANCE
@@ -35,7 +34,9 @@ from stages.sorter import (
     ALL,
     HEADS,
     NONE,
+    SETS,
     TARGETS,
+    engine_of,
     kept_of,
     logits_under,
     logits_without,
@@ -61,16 +62,16 @@ def losses(logits):
     return {kept: float(nats_of(found).sum(1).mean()) for kept, found in logits.items()}
 
 
-def assert_rows_are_brute_force(table, expected):
-    """Assert that each row has the full model's and its own metrics, which `expected` returns for a row."""
-    full = expected(None)
-    wrong = [
-        (row, found)
-        for row in table.itertuples()
-        for found in [expected(row)[row.metric]]
-        if (row.value, row.full, row.delta)
-        != pytest.approx((found, full[row.metric], found - full[row.metric]), abs=3e-6)
-    ]
+def assert_rows_are_brute_force(table, logits_of):
+    """Assert that each row has the metrics, on its set, of the model whose logits the function returns for it.
+
+    Those of the full model are returned for None.
+    """
+    wrong = []
+    for row in table.itertuples():
+        own, full = (metrics_of(logits_of(which), SETS[row.set])[row.metric] for which in (row, None))
+        if (row.value, row.full, row.delta) != pytest.approx((own, full, own - full), abs=3e-6):
+            wrong.append((row, own, full))
     assert not wrong, wrong[:5]
 
 
@@ -79,19 +80,17 @@ def test_the_model_sorts_every_string_and_needs_heads(logits, losses):
     assert losses[NONE] - losses[ALL] > 1
 
 
+def place_of(row):
+    return HEADS.index(Head(row.kind, row.layer, row.head))
+
+
 def test_ablation(letters, logits, tmp_path):
-    """Also on halves of the set, in the main metric."""
+    """Also on halves of the first set, in the main metric."""
     outputs = ["--output", tmp_path / "table.csv", "--halves", tmp_path / "halves.csv"]
-    run(ablation, letters, "--sets", "test", "--resamples", 20, *outputs)
+    run(ablation, letters, "--sets", "test", "choose", "--resamples", 20, *outputs)
     table, halves = ABLATION.read(tmp_path / "table.csv"), ABLATION_HALVES.read(tmp_path / "halves.csv")
-    assert set(table["signature"].str.extract(r"examples:(\d+)")[0]) == {"27"}
-
-    def expected(row):
-        kept = ALL if row is None else without(ALL, HEADS.index(Head(row.kind, row.layer, row.head)))
-        return metrics_of(logits[kept])
-
-    assert len(table) == 27
-    assert_rows_are_brute_force(table, expected)
+    assert len(table) == 2 * 27
+    assert_rows_are_brute_force(table, lambda row: logits[without(ALL, place_of(row)) if row else ALL])
     assert (table[table["metric"] == "loss"]["delta"].abs() > 1e-3).any()
     for half, start in (("choose", 0), ("score", 1)):
         rows = slice(start, None, 2)
@@ -107,21 +106,17 @@ def alone(place):
 
 
 def test_keep_one(letters, logits, tmp_path):
-    run(keep_one, letters, "--sets", "test", "--resamples", 20, "--output", tmp_path / "table.csv")
+    """The best head of a layer has the highest main metric, and of equal ones the lowest loss, on a set."""
+    run(keep_one, letters, "--sets", "test", "choose", "--resamples", 20, "--output", tmp_path / "table.csv")
     table = KEEP_ONE.read(tmp_path / "table.csv")
-    found = [metrics_of(logits[alone(place)]) for place in range(9)]
-
-    def expected(row):
-        return metrics_of(logits[ALL]) if row is None else found[HEADS.index(Head(row.kind, row.layer, row.head))]
-
-    assert len(table) == 27
-    assert_rows_are_brute_force(table, expected)
-    best = [
-        max(range(first, first + 3), key=lambda head: (round(found[head]["next"], 6), -found[head]["loss"]))
-        for first in (0, 3, 6)
-    ]
-    chosen = table[(table["metric"] == "loss") & (table["chosen_on"] == "test")]
-    assert [Head("D", row.layer, row.head) for row in chosen.itertuples()] == [HEADS[head] for head in best]
+    assert len(table) == 2 * 27
+    assert_rows_are_brute_force(table, lambda row: logits[alone(place_of(row)) if row else ALL])
+    for name, rows in SETS.items():
+        found = [metrics_of(logits[alone(head)], rows) for head in range(9)]
+        quality = [(round(one["next"], 6), -one["loss"]) for one in found]
+        best = {max(range(first, first + 3), key=quality.__getitem__) for first in (0, 3, 6)}
+        chosen = table[table["chosen_on"].str.split().map(lambda names, name=name: name in names)]
+        assert {place_of(row) for row in chosen.itertuples()} == best
 
 
 def another_example(z):
@@ -133,7 +128,7 @@ def another_example(z):
 
 
 REPLACED = {
-    "mean": lambda _, z: z.mean((0, 1), keepdim=True),
+    "mean": lambda _, z: z[SETS["choose"]].mean((0, 1), keepdim=True),
     "first": lambda _, z: z[:, :1],
     "resample": lambda _, z: another_example(z),
 }
@@ -212,14 +207,9 @@ def marginals_of(losses, orders):
     return found
 
 
-def engine_of(letters):
-    checkpoint = letters / "run/epoch2"
-    return CausalEngine(corpus=letters / "corpus", tokenizer_of=checkpoint, device="cpu"), checkpoint
-
-
 def test_marginals_of_permutations(letters, losses):
-    engine, checkpoint = engine_of(letters)
-    model = engine.load(checkpoint)
+    engine = engine_of(letters)
+    model = engine.load(letters / "run/epoch2")
     batches = engine.batches(model, engine.examples("test"), 32)
     found = shapley_values(model, batches, permutations=10, tolerance=0, seed=4)
     expected = marginals_of(losses, draw_permutations(9, 10, seed=4))
@@ -253,7 +243,7 @@ def order_of(table, **named):
 
 
 def test_curves_of_every_order(letters, logits, losses, greedy, letter_scores, tmp_path):
-    run(ablation, letters, "--sets", "test", "--resamples", 20, "--output", tmp_path / "ablation.csv")
+    run(ablation, letters, "--sets", "choose", "test", "--resamples", 20, "--output", tmp_path / "ablation.csv")
     relevance = [(7 * head + 3) % 9 for head in range(9)]
     about = {"study": "letters", "run": "r", "epoch": 2, "measure": "relevance", "half": "all", "signature": "made"}
     rows = [about | vars(head) | {"value": value} for head, value in zip(HEADS, relevance)]
@@ -265,7 +255,7 @@ def test_curves_of_every_order(letters, logits, losses, greedy, letter_scores, t
     flags = [*FINE, *chosen, "--scores", *letter_scores, *measured, "--output", tmp_path / "table.csv"]
     run(pruning, letters, *flags, epochs=[2])
     table = PRUNING.read(tmp_path / "table.csv")
-    assert_rows_are_brute_force(table, lambda row: metrics_of(logits[ALL if row is None else kept_of(row.removed)]))
+    assert_rows_are_brute_force(table, lambda row: logits[kept_of(row.removed) if row else ALL])
     effects = [metrics_of(logits[without(ALL, head)]) for head in range(9)]
     single = [losses[without(ALL, head)] for head in range(9)]
     raw, by_layer = (scores_of(letter_scores, "gradient-example", normalised=way) for way in ("raw", "layer"))
@@ -300,18 +290,17 @@ def test_curves_of_every_epoch_and_scope(letters, logits, letter_scores, tmp_pat
     for epoch, whole in ((1, without(ALL, 4)), (2, ALL)):
         rows = table[table["epoch"] == epoch]
 
-        def expected(row, whole=whole):
-            kept = ALL if row is None else kept_of(row.removed)
-            return metrics_of(logits[tuple(map(min, kept, whole))])
+        def own(row, whole=whole):
+            return logits[tuple(map(min, kept_of(row.removed), whole)) if row else whole]
 
-        assert_rows_are_brute_force(rows, expected)
+        assert_rows_are_brute_force(rows, own)
         order = rising(scores_of(letter_scores, "gradient-example", epoch=epoch))
         assert order_of(rows, scope="all") == order_of(rows, scope="D") == order
         for layer in (1, 2, 3):
-            own = rows[(rows["scope"] == f"D{layer}") & (rows["metric"] == "loss")].sort_values("heads_removed")
-            first = own["removed"].iloc[1]
-            assert first == str(HEADS[next(head for head in order if head // 3 == layer - 1)])
-            assert kept_of(own["removed"].iloc[-1]) == tuple(int(head // 3 != layer - 1) for head in range(9))
+            of_layer = rows[(rows["scope"] == f"D{layer}") & (rows["metric"] == "loss")].sort_values("heads_removed")
+            heads = [HEADS[head] for head in order if head // 3 == layer - 1]
+            gone = [set(text.split()) for text in of_layer["removed"]]
+            assert gone == [{*map(str, heads[:count])} for count in range(4)]
 
 
 def test_curves_of_groups_that_share_keys(tmp_path):
@@ -326,9 +315,9 @@ def test_curves_of_groups_that_share_keys(tmp_path):
     heads = [Head("D", layer, head) for layer in (1, 2) for head in range(1, 7)]
     groups = [" ".join(map(str, heads[first : first + 3])) for first in (0, 3, 6, 9)]
     profiles = {"", *table["removed"]}
-    found = {removed: metrics_of(logits_without(model, kept_of(removed, heads))) for removed in profiles}
-    assert_rows_are_brute_force(table, lambda row: found["" if row is None else row.removed])
-    assert all(removed.count(group) in (0, 1) for removed in profiles for group in groups)
+    found = {removed: logits_without(model, kept_of(removed, heads)) for removed in profiles}
+    assert_rows_are_brute_force(table, lambda row: found[row.removed if row else ""])
+    assert all(len({*group.split()} & {*removed.split()}) in (0, 3) for removed in profiles for group in groups)
     assert set(table["heads_removed"]) == {len(removed.split()) for removed in profiles} == {0, 3, 6, 9, 12}
     scores = torch.tensor(scores_of([tmp_path / "scores.csv"], "gradient-example")).view(4, 3).sum(1)
     main = table[(table["order"] == "gradient-example") & (table["normalised"] == "raw") & (table["metric"] == "loss")]
@@ -384,9 +373,9 @@ def test_minimal_pairs(letters, sorter, letter_scores, tmp_path):
 
 
 SWEEPS = {
-    "ablation": (ablation, None, ["--sets", "check", "test"]),
+    "ablation": (ablation, None, ["--sets", "choose", "test"]),
     "ablation with means": (ablation, None, ["--sets", "test", "--replacement", "mean"]),
-    "keep_one": (keep_one, None, ["--sets", "check", "test"]),
+    "keep_one": (keep_one, None, ["--sets", "choose", "test"]),
     "pruning": (pruning, [1, 2], ["--criteria", "gradient-example", "--repairs", "obs", *FINE, "--step", "0.5"]),
 }
 

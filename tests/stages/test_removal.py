@@ -3,17 +3,23 @@
 import pytest
 import torch
 from headroom.core.interventions import PLAIN
-from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.removal import stage as removal
 from headroom.experiments.removal.table import REMOVAL
-from stages.sorter import ALL, HEADS, kept_of, logits_under, logits_without, metrics_of, rising, run, scores_of
+from stages.sorter import (
+    ALL,
+    HEADS,
+    SETS,
+    engine_of,
+    kept_of,
+    logits_under,
+    logits_without,
+    metrics_of,
+    rising,
+    run,
+    scores_of,
+)
 
 SOME = "D1:1 D2:1 D2:2 D2:3 D3:2"
-
-
-def engine_of(letters):
-    checkpoint = letters / "run/epoch2"
-    return CausalEngine(corpus=letters / "corpus", tokenizer_of=checkpoint, device="cpu"), checkpoint
 
 
 def removed(letters, tmp_path, *flags):
@@ -21,7 +27,7 @@ def removed(letters, tmp_path, *flags):
     outputs = ["--sliced", tmp_path / "sliced/epoch2", "--output", tmp_path / "table.csv"]
     run(removal, letters, *flags, "--resamples", 2, *outputs)
     table = REMOVAL.read(tmp_path / "table.csv").set_index("check")
-    engine, _ = engine_of(letters)
+    engine = engine_of(letters)
     model = engine.load(tmp_path / "sliced/epoch2")
     (batch,) = engine.batches(model, engine.examples("test"), 27)
     assert table["value"][["identical_outputs", "differing_outputs", "examples"]].tolist() == [1, 0, 27]
@@ -49,7 +55,7 @@ def test_repaired_heads(letters, sorter, tmp_path, repair):
     """The mean is by plain torch; of the others, that masked and sliced model agree."""
     table, logits = removed(letters, tmp_path, "--heads", SOME, "--repair", repair)
     means = {}
-    logits_under(sorter, lambda layer, z: means.update({layer: z.mean((0, 1), keepdim=True)}) or z)
+    logits_under(sorter, lambda layer, z: means.update({layer: z[SETS["choose"]].mean((0, 1), keepdim=True)}) or z)
     by_means = logits_without(sorter, kept_of(SOME), lambda layer, _: means[layer])
     if repair == "mean-bias":
         torch.testing.assert_close(logits, by_means, rtol=0, atol=2e-5)
@@ -66,7 +72,7 @@ def test_repaired_heads(letters, sorter, tmp_path, repair):
 
 
 def test_a_difference_is_seen(letters):
-    engine, checkpoint = engine_of(letters)
+    engine, checkpoint = engine_of(letters), letters / "run/epoch2"
     other = engine.load(checkpoint)
     other.remove(frozenset(HEADS[3:6]))
     found = removal.compare(engine.load(checkpoint), PLAIN, other, engine.judged_set("test"))
