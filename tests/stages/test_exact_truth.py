@@ -23,13 +23,7 @@ from headroom.experiments.pruning.table import PRUNING
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.criteria.shapley import PERMUTATIONS, TOLERANCE, draw_permutations, shapley_values
 from headroom.methods.judging import Judge
-from models import (
-    STRINGS,
-    build_small,
-    letter_tokenizer,
-    write_documents,
-    write_language_model,
-)
+from models import STRINGS, build_small, letter_tokenizer, write_documents, write_language_model
 from stages.sorter import (
     ALL,
     HEADS,
@@ -136,10 +130,7 @@ REPLACED = {
 
 @pytest.mark.parametrize("kind", REPLACED)
 def test_heads_replaced_by_other_values_than_zero(letters, sorter, tmp_path, kind):
-    for stage, table, kept in (
-        (ablation, ABLATION, lambda head: without(ALL, head)),
-        (keep_one, KEEP_ONE, alone),
-    ):
+    for stage, table, kept in ((ablation, ABLATION, lambda head: without(ALL, head)), (keep_one, KEEP_ONE, alone)):
         output = tmp_path / f"{kind}.csv"
         flags = ["--sets", "test", "--resamples", 2, "--windows-at-once", 27, "--replacement", kind]
         run(stage, letters, *flags, "--output", output)

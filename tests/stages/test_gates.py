@@ -26,16 +26,6 @@ def arguments(toy, checkpoint, place, *more):
     return [*looking_at(toy, checkpoint), *QUICK, *BRIEF_GATES, "--output", str(place / "pruned.csv"), *more]
 
 
-@pytest.fixture(scope="module")
-def learned(toy, lively_checkpoint, tmp_path_factory):
-    """Gates on all heads, with models, by two values of lambda."""
-    place = tmp_path_factory.mktemp("learned")
-    outputs = ["--models", str(place / "models"), "--learned", str(place / "gates.csv")]
-    strengths = ["--penalties", "1e-9", "20", "--gate-learning-rate", "2", "--learning-rate", "1e-6"]
-    gates.main(arguments(toy, lively_checkpoint, place, *outputs, *strengths))
-    return place
-
-
 def judged(toy, model):
     """Return the scores of a model on the first eight sentences, as the stage judges it."""
     limits = DecodingSettings(length_factor=0, length_offset=6)
@@ -43,11 +33,13 @@ def judged(toy, model):
     return TranslatedSet(name="check", pairs=pairs, settings=limits, resamples=2).judge(model).scores
 
 
-def test_pruned_models_load_and_do_what_the_table_says(toy, learned):
-    table = PRUNED_MODELS.read(learned / "pruned.csv")
+def test_pruned_models_load_and_do_what_the_table_says(toy, lively_checkpoint, tmp_path):
+    strengths = ["--penalties", "1e-9", "20", "--gate-learning-rate", "2", "--learning-rate", "1e-6"]
+    gates.main(arguments(toy, lively_checkpoint, tmp_path, "--models", str(tmp_path / "models"), *strengths))
+    table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     for name in ("1e-09", "20"):
-        model = TranslationModel.load(learned / "models" / name / "epoch2.pt", toy.data, "cpu")
-        profile = " ".join(read_lines(learned / "models" / name / "profile.txt"))
+        model = TranslationModel.load(tmp_path / "models" / name / "epoch2.pt", toy.data, "cpu")
+        profile = " ".join(read_lines(tmp_path / "models" / name / "profile.txt"))
         left = 24 - len(parse_profile(profile, model.sites))
         assert sum(len(live.kept) for live in model.live_sites) == left
         mine = table[(table["setting"] == float(name)) & (table["gates"] == "hard")].set_index("metric")["value"]

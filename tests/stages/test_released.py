@@ -58,12 +58,8 @@ def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
     for name in [*(f"binarised/{name}" for name in FILES), "run/epoch1.pt"]:
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name), name
     assert sorted(path.name for path in (tmp_path / "b/binarised").iterdir()) == FILES
-    assert json.loads((tmp_path / "a/binarised/moses.json").read_text()) == {
-        "source_language": "en",
-        "target_language": "fr",
-        "normalise": True,
-        "split_hyphens": True,
-    }
+    moses = {"source_language": "en", "target_language": "fr", "normalise": True, "split_hyphens": True}
+    assert json.loads((tmp_path / "a/binarised/moses.json").read_text()) == moses
 
 
 def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):

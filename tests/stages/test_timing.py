@@ -51,10 +51,7 @@ def test_masking_saves_no_work_and_slicing_does(timed):
 
 
 def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
-    arms = {
-        "plain": {"method": "baseline"},
-        "repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]},
-    }
+    arms = {"plain": {"method": "baseline"}, "repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]}}
     flags = ["--study", "toy", "--data", str(data), "--output", str(tmp_path), "--repeats", "3", "--device", "cpu"]
     given = update_cost.build_parser().parse_args([*flags, *RUN_SHAPE, "--settings", json.dumps({"arms": arms})])
     updates, about = update_cost.prepare_updates(given, update_cost.arms_from(given))
