@@ -71,14 +71,6 @@ UNSUPPORTED = ("hops", "attention_attribution_scores")
 PAIRS = [(kind, function) for kind in PROFILES for function in FUNCTIONS if (kind, function) != UNSUPPORTED]
 every_function = pytest.mark.parametrize(("kind", "function"), PAIRS)
 
-FAILS = {
-    "gradient_scores": "a model without any head has no z",
-    "score_shared": "a model without any head has no z",
-    "attention_attribution_scores": "the empty list of places is no mask",
-}
-"""By function why it fails where no head is left, which is a mistake of the package."""
-
-
 Load = Callable[[str, str], Any]
 """From a kind and a profile to a model from which these heads are sliced out; read-only."""
 
@@ -174,11 +166,7 @@ def test_removed_heads_score_nothing_masked_and_sliced_alike(
 
 
 @every_function
-def test_without_heads_all_score_nothing(
-    load: Load, batches: Batches, kind: str, function: str, request: pytest.FixtureRequest
-) -> None:
-    if function in FAILS:
-        request.applymarker(pytest.mark.xfail(raises=RuntimeError, strict=True, reason=FAILS[function]))
+def test_without_heads_all_score_nothing(load: Load, batches: Batches, kind: str, function: str) -> None:
     whole = load(kind, "")
     heads = all_heads(whole.sites)
     for model, removed in ((whole, heads), (load(kind, " ".join(map(str, heads))), [])):

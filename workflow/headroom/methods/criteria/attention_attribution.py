@@ -119,7 +119,7 @@ def _mean_slopes(model: HeadModel, batch: Batch, site: Site, heads: Sequence[Hea
             seen.append(z if z.requires_grad else z.requires_grad_())
 
     total: Tensor = torch.zeros(())
-    inside = torch.tensor([site.kind == head.kind and site.layer == head.layer for head in heads])
+    inside = torch.tensor([site.kind == head.kind and site.layer == head.layer for head in heads], dtype=torch.bool)
     for step in range(1, steps + 1):
         gates = torch.where(inside, step / steps, 1.0)
         seen.clear()

@@ -110,6 +110,8 @@ def gate_gradients(
 
     with torch.enable_grad(), model.gates.masked(removed), model.gates.observed(keep):
         loss = model.losses(batch)[0].sum()
+    if not seen:
+        return {}
     gradients = torch.autograd.grad(loss, [z for _, z in seen], allow_unused=True, materialize_grads=True)
     kept = {live.site: live.kept for live in model.live_sites}
     found: dict[Site, Tensor] = {}
