@@ -17,7 +17,7 @@ class ExampleSettings(Settings):
     learning_rate: float = Field(0.5, gt=0, description="step size, 100 % of it")
     epochs: PositiveInt = Field(3, description="passes")
     sizes: tuple[PositiveInt, ...] = Field((1, 4), description="sizes")
-    device: Literal["auto", "cpu"] = Field("auto", description="where")
+    device: Literal["auto", "cpu", "none"] = Field("auto", description="where")
     parts: tuple[Literal["E", "D"], ...] = Field(("E",), description="which")
     quick: bool = Field(False, description="fast")
     limit: int | None = Field(None, description="at most")
@@ -39,6 +39,7 @@ def test_flags_follow_the_fields_and_override_sections_as_json() -> None:
     )
     found = parsed("--settings", '{"example": {"epochs": 7, "sizes": [3]}, "other": {"epochs": 1}}', "--sizes", "5")
     assert found == ExampleSettings(epochs=7, sizes=(5,))
+    assert parsed("--limit", "none", "--device", "none") == ExampleSettings(limit=None, device="none")
 
 
 def test_all_mistakes_are_named_a_line_each() -> None:

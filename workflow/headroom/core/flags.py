@@ -132,6 +132,8 @@ def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel
 
 def _fitting(value: Any, field: FieldInfo) -> Any:
     """Return a flag's value in the form of its key: a word if it is not a list, JSON if it begins with a brace."""
+    if value is None and "none" in (_shape(field.annotation)[1] or ()):
+        return "none"
     if isinstance(value, list) and len(value) == 1 and not _shape(field.annotation)[0]:
         value = value[0]
     if isinstance(value, str) and value.startswith("{"):
