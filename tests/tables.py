@@ -21,7 +21,7 @@ from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.arms import ArmDescription
-from headroom.study.tables import TABLES, Ground, StudyTables, TaskDescription, open_tables
+from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
 from headroom.study.task_info import TASKS, TaskKind
 from numpy import ndarray
 from pandas import DataFrame
@@ -88,17 +88,15 @@ def study(
     directory: Path,
     *,
     known: Sequence[ArmDescription] = (),
-    ground: Ground = "generated text",
-    own_trees: bool = True,
-    **given: Sequence[Row],
+    about: Mapping[str, Any] | None = None,
+    **given: Iterable[Row],
 ) -> StudyTables:
     """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
 
     Args:
         directory: Where tables are written.
         known: What the study says of the arms of translation.
-        ground: What it says of the ground of translation.
-        own_trees: Whether trees are of the text of translation.
+        about: What else it says of translation; by default that text and trees are generated.
         given: By name of the table, their rows.
     """
     paths = []
@@ -107,7 +105,8 @@ def study(
         table = REGISTRY.by_name[name]
         filled = [{name: cell for name, cell in (usual | row).items() if name in table.names} for row in rows]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
-    described = TaskDescription({arm.name: arm for arm in known}, ground=ground, own_trees=own_trees)
+    usual = {"ground": "generated text", "own_trees": True}
+    described = TaskDescription({arm.name: arm for arm in known}, **(usual | (about or {})))
     classifier = TaskDescription(kind="classification", library="transformers")
     return open_tables(paths, described={"translation": described, "sst2": classifier})
 
