@@ -3,26 +3,25 @@
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
-from headroom.claims.entries import all_claims, rule_of
+from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.pooling import describe_tasks
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.table import CLAIMS, NUMBERS
-from headroom.claims.verdict import FAILS
 from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.study.arms import ArmDescription
-from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
-from headroom.study.task_info import TASKS, TaskKind
+from headroom.study.tables import RELEASED, StudyTables, TaskDescription, open_tables
 from numpy import ndarray
 from pandas import DataFrame
 
@@ -108,12 +107,8 @@ def study(
     usual = {"ground": "generated text", "own_trees": True}
     described = TaskDescription({arm.name: arm for arm in known}, **(usual | (about or {})))
     classifier = TaskDescription(kind="classification", library="transformers")
-    return open_tables(paths, described={"translation": described, "sst2": classifier})
-
-
-def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
-    """Return the first verdict on a claim as the page shows it; the others are not asked."""
-    return shown(evaluate(tables, [all_claims()[claim]]), tables)[0]
+    others = {"sst2": classifier, "wikitext": TaskDescription(kind="language", ground=RELEASED)}
+    return open_tables(paths, described={"translation": described, **others})
 
 
 def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
@@ -127,20 +122,30 @@ def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
     return [replace(one, verdict=one.verdict.removesuffix(" in this model")) for one in found]
 
 
-def expect(
-    claim: str,
-    verdict: str,
-    directory: Path,
-    known: Sequence[ArmDescription] = (),
-    part: str | None = None,
-    **tables: Iterable[Row],
-) -> ClaimVerdict:
-    """Decide a claim about tables, check the verdict, of its first part or of the one named, and return it."""
-    given = study(directory, known=known, **{name: list(rows) for name, rows in tables.items()})
-    every = shown(evaluate(given, [all_claims()[claim]]), given)
-    found = next(one for one in every if part in (None, one.part))
-    assert found.verdict == verdict, found.ours
-    return found
+class Case(NamedTuple):
+    """Tables of a study, and what it says of a claim."""
+
+    verdict: str
+    given: Mapping[str, Any]  # rows by their tables, and what else `study` takes
+    ours: str = "*"  # words that are said, or all numbers in what is said (`*` for any)
+    part: str = ""  # the part of the claim; "" for the first one
+
+    def agrees(self, found: ClaimVerdict) -> bool:
+        words = re.search("[A-Za-z%]", self.ours)
+        said = self.ours in found.ours if words else fnmatchcase(numbers_in(found.ours), self.ours)
+        return said and found.verdict == self.verdict
+
+
+def judge(claim: str, directory: Path, *cases: tuple[Any, ...]) -> None:
+    """Check the verdict on a claim in every `Case`."""
+    wrong = []
+    for place, case in enumerate(Case(*own) for own in cases):
+        tables = study(directory / f"{claim}-{place}", **case.given)
+        every = shown(evaluate(tables, [all_claims()[claim]]), tables)
+        found = next((one for one in every if case.part in ("", one.part)), None)
+        if found is None or not case.agrees(found):
+            wrong.append(f"case {place}: {case.verdict} {case.ours!r} is {found and (found.verdict, found.ours)}")
+    assert not wrong, "\n".join(wrong)
 
 
 def scored(**arms: Sequence[float]) -> list[Row]:
@@ -256,38 +261,3 @@ def pruned(kept: int, delta: float, *, heads: int = 48, width: float = 1.0, **mo
     usual = {"method": "hard-concrete", "scope": "E", "setting": kept / 100, "draw": 0, "gates": "hard", "undecided": 0}
     bounds = {"value": 100 + delta, "full": 100, "delta": delta, "low": delta - width, "high": delta + width}
     return usual | {"kept": kept, "heads": heads, "start": "converged", "removed": "", **bounds} | more
-
-
-DRAWS = 100
-RANDOM = numpy.random.Generator
-
-
-def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]], verdict: str = FAILS) -> float:
-    """Return how often the claim does not hold by the rule, or has another verdict, of `DRAWS` tables.
-
-    Args:
-        claim: Its number.
-        task: The task that thresholds are taken for.
-        draw: Returns the rows of tables by their names.
-        verdict: The verdict to count.
-    """
-    entry, random, found = all_claims()[claim], numpy.random.default_rng(0), []
-    kind: TaskKind = "translation" if task == "translation" else "classification"
-    of_run = {
-        "study": "tiny",
-        "run": f"{task}.baseline.seed1",
-        "epoch": 8,
-        "set": "test",
-        "metric": TASKS[kind].metrics[0],
-    }
-    for _ in range(DRAWS):
-        frames = {}
-        for name, own in draw(random).items():
-            usual = {column.name: column.default or "" for column in TABLES[name].columns} | TABLES[name].usual | of_run
-            every = [usual | row for row in own]
-            frames[name] = DataFrame(every)
-        tables = StudyTables(frames, described={task: TaskDescription(kind=kind)})
-        readings = rule_of(entry)(tables, **entry.thresholds_of(task, kind))
-        assert readings
-        found += [one.verdict == verdict for one in readings]
-    return float(numpy.mean(found))
