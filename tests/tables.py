@@ -3,7 +3,7 @@
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -146,6 +146,23 @@ def judge(claim: str, directory: Path, *cases: tuple[Any, ...]) -> None:
         if found is None or not case.agrees(found):
             wrong.append(f"case {place}: {case.verdict} {case.ours!r} is {found and (found.verdict, found.ours)}")
     assert not wrong, "\n".join(wrong)
+
+
+Cases = Iterator[tuple[Any, ...]]
+"""What a `Case` has, of one after another."""
+
+
+def verdicts_on(claim: str) -> Callable[[Callable[[], Cases]], Callable[[Path], None]]:
+    """Make a test of a function that yields cases of a claim."""
+
+    def make(cases: Callable[[], Cases]) -> Callable[[Path], None]:
+        def test(tmp_path: Path) -> None:
+            judge(claim, tmp_path, *cases())
+
+        test.__name__, test.__doc__ = cases.__name__, cases.__doc__
+        return test
+
+    return make
 
 
 def scored(**arms: Sequence[float]) -> list[Row]:

@@ -21,7 +21,7 @@ from headroom.study.selection import last_arm_curves
 from headroom.study.tables import StudyTables
 from pandas import Series
 from scipy.stats import ttest_rel
-from tables import OTHER_RUN, RUN, Row, curve, judge, scored, study
+from tables import OTHER_RUN, RUN, Cases, Row, curve, judge, scored, study, verdicts_on
 
 BASE = [30.0, 31.0, 29.0]
 ARMS = [
@@ -80,7 +80,8 @@ def likeness(measure: str = "z_cka", epoch: int = 8, **values: Sequence[float]) 
 ALIKE = [0.5, 0.51, 0.49]
 
 
-def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
+@verdicts_on("R1")
+def test_r1_asks_the_likeness_of_outputs() -> Cases:
     def changed(*changes: float) -> list[float]:
         return [base + change for base, change in zip(ALIKE, changes)]
 
@@ -96,34 +97,27 @@ def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
         "diversity": likeness(baseline=ALIKE, svgd_1=[0.44, 0.45, 0.43], svgd_2=[0.54, 0.55, 0.53]),
         "evaluation": checked(baseline=30, svgd_1=29, svgd_2=20),
     }
-    judge(
-        "R1",
-        tmp_path,
-        (HOLDS, apart(-0.06, -0.07, -0.05)),  # ± 0.025
-        (FAILS, apart(0.06, 0.07, 0.05)),
-        (FAILS, apart(-0.001, 0.0, 0.001)),  # a fall by a tenth of the baseline's 0.5 is excluded
-        (FAILS, apart(-0.01, -0.011, -0.009)),  # and so it is where there is a fall
-        (UNDECIDED, apart(-0.06, 0.04, -0.1)),
-        (UNDECIDED, apart(-0.3)),  # one seed has no interval
-        (HOLDS, {"known": ARMS, "diversity": [row for own in rows for row in own]}, "−0.060*"),
-        (HOLDS, others, "(higher is more alike), svgd-2 less baseline: +0.04"),
-        (NOT_RUN, arms(baseline=BASE, svgd=GAIN)),
-    )
+    yield HOLDS, apart(-0.06, -0.07, -0.05)  # ± 0.025
+    yield FAILS, apart(0.06, 0.07, 0.05)
+    yield FAILS, apart(-0.001, 0.0, 0.001)  # a fall by a tenth of the baseline's 0.5 is excluded
+    yield FAILS, apart(-0.01, -0.011, -0.009)  # and so it is where there is a fall
+    yield UNDECIDED, apart(-0.06, 0.04, -0.1)
+    yield UNDECIDED, apart(-0.3)  # one seed has no interval
+    yield HOLDS, {"known": ARMS, "diversity": [row for own in rows for row in own]}, "−0.060*"
+    yield HOLDS, others, "(higher is more alike), svgd-2 less baseline: +0.04"
+    yield NOT_RUN, arms(baseline=BASE, svgd=GAIN)
 
 
-def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
+@verdicts_on("R2")
+def test_r2_pairs_the_scores_over_seeds() -> Cases:
     low, high = ttest_rel(GAIN, BASE).confidence_interval()
     assert (round(low, 2), round(high, 2)) == (0.55, 1.05)
-    judge(
-        "R2",
-        tmp_path,
-        (HOLDS, arms(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)), "+0.80 0.55 1.05 80 0.33 +0.10"),
-        (UNDECIDED, arms(baseline=BASE, svgd=more(0.8, -0.9, 0.7))),
-        (NOT_RUN, arms(baseline=BASE, smoothing=GAIN)),
-        (UNDECIDED, arms(baseline=BASE[:2], svgd=more(0.8, 0.8))),  # two seeds may be alike by luck
-        (UNDECIDED, arms(baseline=[30], svgd=[99]), "+69.0*"),
-        (UNDECIDED, arms(baseline=[30, 31], svgd=[99])),  # one seed in common
-    )
+    yield HOLDS, arms(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)), "+0.80 0.55 1.05 80 0.33 +0.10"
+    yield UNDECIDED, arms(baseline=BASE, svgd=more(0.8, -0.9, 0.7))
+    yield NOT_RUN, arms(baseline=BASE, smoothing=GAIN)
+    yield UNDECIDED, arms(baseline=BASE[:2], svgd=more(0.8, 0.8))  # two seeds may be alike by luck
+    yield UNDECIDED, arms(baseline=[30], svgd=[99]), "+69.0*"
+    yield UNDECIDED, arms(baseline=[30, 31], svgd=[99])  # one seed in common
 
 
 def test_r2_is_refuted_only_between_alphas_that_were_tried(tmp_path: Path) -> None:
@@ -173,7 +167,8 @@ def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     assert chosen_alphas(study(tmp_path / "3", **given | {"known": known[:2]}).of_task("translation")) == []
 
 
-def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
+@verdicts_on("R3")
+def test_r3_allows_one_per_cent() -> Cases:
     # svgd has 30.8 on average: a loss of 0.308 is allowed
     def against(*gains: float) -> Given:
         return arms(baseline=BASE, svgd=GAIN, spos=[value + gain for value, gain in zip(GAIN, gains)])
@@ -182,58 +177,48 @@ def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
     noisy = [ArmDescription(f"spos-{beta}", "spos", others=(alpha, ("beta", beta))) for beta in ("1", "2", "3")]
     known = [ARMS[0], *with_alphas(svgd_other="0.1", svgd="0.01"), *noisy]
     values = {"baseline": BASE, "svgd_other": more(9, 9, 9), "spos_1": bad, "spos_2": BASE, "spos_3": bad}
-    judge(
-        "R3",
-        tmp_path,
-        (HOLDS, against(-0.2, -0.2, -0.2)),
-        (FAILS, against(-0.4, -0.4, -0.4)),
-        (UNDECIDED, against(-0.2, -0.3, -0.1), "−0.20 −0.45 0.05*"),
-        (NOT_RUN, arms(baseline=BASE, svgd=GAIN)),
-        # the temperature is the one that was chosen on `check`, alpha the same
-        (HOLDS, arms(known, checked(spos_1=20, spos_2=30, spos_3=20), svgd=BASE, **values)),
-        (FAILS, arms(known, checked(spos_1=20, spos_2=19, spos_3=18), svgd=BASE, **values)),
-        (NOT_RUN, arms(known, checked(spos_1=20, spos_2=19, spos_3=18), **values)),
-    )
+    yield HOLDS, against(-0.2, -0.2, -0.2)
+    yield FAILS, against(-0.4, -0.4, -0.4)
+    yield UNDECIDED, against(-0.2, -0.3, -0.1), "−0.20 −0.45 0.05*"
+    yield NOT_RUN, arms(baseline=BASE, svgd=GAIN)
+    # the temperature is the one that was chosen on `check`, alpha the same
+    yield HOLDS, arms(known, checked(spos_1=20, spos_2=30, spos_3=20), svgd=BASE, **values)
+    yield FAILS, arms(known, checked(spos_1=20, spos_2=19, spos_3=18), svgd=BASE, **values)
+    yield NOT_RUN, arms(known, checked(spos_1=20, spos_2=19, spos_3=18), **values)
 
 
-def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
+@verdicts_on("R4")
+def test_r4_asks_first_layers_for_half_of_the_gain() -> Cases:
     def first(*gains: float, known: Sequence[ArmDescription] = ARMS) -> Given:
         first = [value + gain for value, gain in zip(GAIN, gains)]
         return arms(known, baseline=BASE, svgd=GAIN, svgd_first=first)
 
     other = [*ARMS[:-1], replace(ARMS[-1], others=(("alpha", "9"),))]
-    judge(
-        "R4",
-        tmp_path,
-        (HOLDS, first(-0.3, -0.3, -0.3)),  # the gain is 0.8
-        (FAILS, first(-0.5, -0.5, -0.5)),
-        (UNDECIDED, first(-0.3, -0.6, 0.0)),
-        (NOT_RUN, arms(baseline=BASE, svgd=GAIN)),
-        (UNDECIDED, first(-0.3, -0.3, -0.3, known=other)),
-        (NOT_COMPARABLE, arms(baseline=BASE, svgd=LOSS), "−0.80*"),  # no other arm is needed to say so
-    )
+    yield HOLDS, first(-0.3, -0.3, -0.3)  # the gain is 0.8
+    yield FAILS, first(-0.5, -0.5, -0.5)
+    yield UNDECIDED, first(-0.3, -0.6, 0.0)
+    yield NOT_RUN, arms(baseline=BASE, svgd=GAIN)
+    yield UNDECIDED, first(-0.3, -0.3, -0.3, known=other)
+    yield NOT_COMPARABLE, arms(baseline=BASE, svgd=LOSS), "−0.80*"  # no other arm is needed to say so
 
 
 def with_heads(method: str, *numbers: int) -> list[ArmDescription]:
     return [ArmDescription(f"{method}-{number}", method, heads=number, width=64) for number in numbers]
 
 
-def test_r5_asks_whether_the_largest_number_is_worse_than_the_best(tmp_path: Path) -> None:
+@verdicts_on("R5")
+def test_r5_asks_whether_the_largest_number_is_worse_than_the_best() -> Cases:
     known = [*with_heads("baseline", 2, 4, 16), *with_heads("svgd", 4, 16)]
     small, best = [29.0, 30.0, 28.0], more(0.5, 0.6, 0.4)
     every = arms(known, baseline_4=best, baseline_16=BASE, svgd_4=BASE, svgd_16=GAIN)
-    judge(
-        "R5",
-        tmp_path,
-        # two comparisons: the 98.75th percentile of t with 2 degrees is 6.205; times 0.1 / √3
-        (HOLDS, arms(known, baseline_2=small, baseline_4=best, baseline_16=BASE), "16 4 4 16 −0.50 −0.86 −0.14"),
-        # it is better than each of the others, than the best of them by 0.5 ± 0.36
-        (FAILS, arms(known, baseline_2=small, baseline_4=BASE, baseline_16=best)),
-        (UNDECIDED, arms(known, baseline_2=small, baseline_4=BASE, baseline_16=BASE)),
-        (NOT_RUN, arms(known, baseline_2=small, svgd_4=BASE)),
-        (HOLDS, every, "*", "baseline-4"),
-        (FAILS, every, "*", "svgd-4"),
-    )
+    # two comparisons: the 98.75th percentile of t with 2 degrees is 6.205; times 0.1 / √3
+    yield HOLDS, arms(known, baseline_2=small, baseline_4=best, baseline_16=BASE), "16 4 4 16 −0.50 −0.86 −0.14"
+    # it is better than each of the others, than the best of them by 0.5 ± 0.36
+    yield FAILS, arms(known, baseline_2=small, baseline_4=BASE, baseline_16=best)
+    yield UNDECIDED, arms(known, baseline_2=small, baseline_4=BASE, baseline_16=BASE)
+    yield NOT_RUN, arms(known, baseline_2=small, svgd_4=BASE)
+    yield HOLDS, every, "*", "baseline-4"
+    yield FAILS, every, "*", "svgd-4"
 
 
 def rounds(*ratios: float) -> list[Row]:
@@ -263,7 +248,8 @@ def test_r6_takes_the_median_of_rounds(tmp_path: Path) -> None:
     assert math.isnan(found["low"]), "three rounds are too few for an interval"
 
 
-def test_r7_asks_every_control(tmp_path: Path) -> None:
+@verdicts_on("R7")
+def test_r7_asks_every_control() -> Cases:
     values = {"svgd": GAIN, "smoothing": BASE, "noise": more(0.1, 0.1, 0.1), "growth": more(0.2, 0.2, 0.2)}
     alike = likeness(baseline=[0.5] * 3, svgd=[0.4] * 3, growth=[0.45] * 3)
     both = {"smoothing": BASE, "growth": BASE}
@@ -271,24 +257,20 @@ def test_r7_asks_every_control(tmp_path: Path) -> None:
     scores = "+0.80 0.36 1.24 +0.70 0.26 1.14 +0.60 0.16 1.04 +0.80 0.55 1.05"
     stronger = [replace(arm, others=(("alpha", "9"),)) if arm.name == "growth" else arm for arm in ARMS]
     elsewhere = [*ARMS[:2], ArmDescription("smoothing", "smoothing", sites=("E",))]
-    judge(
-        "R7",
-        tmp_path,
-        (HOLDS, arms(baseline=BASE, **values) | {"diversity": alike}, f"{scores} −0.10 −0.050"),
-        # it is worse, but has 0.7 of 0.8
-        (FAILS, arms(baseline=BASE, svgd=more(0.8, 0.8, 0.8), smoothing=more(0.7, 0.7, 0.7), growth=BASE)),
-        (FAILS, arms(baseline=BASE, **values | {"noise": GAIN})),
-        (UNDECIDED, arms(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3), growth=BASE)),
-        # it is decided only with growth and smoothing
-        (HOLDS, arms(baseline=BASE, svgd=GAIN, **both)),
-        (UNDECIDED, arms(baseline=BASE, svgd=GAIN, smoothing=BASE)),
-        (UNDECIDED, arms(baseline=BASE, svgd=GAIN, growth=BASE)),
-        (FAILS, arms(baseline=BASE, svgd=GAIN, **both | {"growth": GAIN})),
-        (UNDECIDED, arms(stronger, baseline=BASE, svgd=GAIN, **both | {"growth": GAIN})),  # as of another alpha
-        (NOT_RUN, arms(baseline=BASE, svgd=GAIN, spos=BASE)),
-        (NOT_RUN, arms(elsewhere, baseline=BASE, svgd=GAIN, smoothing=BASE)),
-        (NOT_COMPARABLE, arms(baseline=BASE, svgd=LOSS), "−0.80*"),  # no control is needed to say so
-    )
+    yield HOLDS, arms(baseline=BASE, **values) | {"diversity": alike}, f"{scores} −0.10 −0.050"
+    # it is worse, but has 0.7 of 0.8
+    yield FAILS, arms(baseline=BASE, svgd=more(0.8, 0.8, 0.8), smoothing=more(0.7, 0.7, 0.7), growth=BASE)
+    yield FAILS, arms(baseline=BASE, **values | {"noise": GAIN})
+    yield UNDECIDED, arms(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3), growth=BASE)
+    # it is decided only with growth and smoothing
+    yield HOLDS, arms(baseline=BASE, svgd=GAIN, **both)
+    yield UNDECIDED, arms(baseline=BASE, svgd=GAIN, smoothing=BASE)
+    yield UNDECIDED, arms(baseline=BASE, svgd=GAIN, growth=BASE)
+    yield FAILS, arms(baseline=BASE, svgd=GAIN, **both | {"growth": GAIN})
+    yield UNDECIDED, arms(stronger, baseline=BASE, svgd=GAIN, **both | {"growth": GAIN})  # as of another alpha
+    yield NOT_RUN, arms(baseline=BASE, svgd=GAIN, spos=BASE)
+    yield NOT_RUN, arms(elsewhere, baseline=BASE, svgd=GAIN, smoothing=BASE)
+    yield NOT_COMPARABLE, arms(baseline=BASE, svgd=LOSS), "−0.80*"  # no control is needed to say so
 
 
 def pruned(areas: Mapping[str, Sequence[float]]) -> list[Row]:
@@ -301,24 +283,21 @@ def pruned(areas: Mapping[str, Sequence[float]]) -> list[Row]:
     return rows
 
 
-def test_r8_asks_the_area(tmp_path: Path) -> None:
+@verdicts_on("R8")
+def test_r8_asks_the_area() -> Cases:
     def changed(area: float, half: float) -> Given:
         spread = half / 2.48414  # the interval of three seeds reaches 4.303 / √3 standard deviations
         several = [0.5 + area - spread, 0.5 + area, 0.5 + area + spread]
         areas = {"baseline": [0.5] * 3, "svgd": [0.5 + area] if math.isnan(half) else several}
         return arms(baseline=BASE, svgd=GAIN) | {"pruning_epochs": pruned(areas)}
 
-    judge(
-        "R8",
-        tmp_path,
-        (HOLDS, changed(-0.05, 0.01)),
-        (HOLDS, changed(-0.015, 0.006)),  # a fall by 0.02 is not excluded
-        (FAILS, changed(-0.015, 0.004)),
-        (FAILS, changed(0.0, 0.01)),
-        (FAILS, changed(0.05, 0.01)),
-        (UNDECIDED, changed(-0.015, 0.02)),
-        (UNDECIDED, changed(-0.5, math.nan)),  # one seed
-    )
+    yield HOLDS, changed(-0.05, 0.01)
+    yield HOLDS, changed(-0.015, 0.006)  # a fall by 0.02 is not excluded
+    yield FAILS, changed(-0.015, 0.004)
+    yield FAILS, changed(0.0, 0.01)
+    yield FAILS, changed(0.05, 0.01)
+    yield UNDECIDED, changed(-0.015, 0.02)
+    yield UNDECIDED, changed(-0.5, math.nan)  # one seed
 
 
 def test_verdicts_on_arms_name_the_runs_of_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from headroom.experiments.bakeoff.claims import MEDIAN, areas, find_best, is_cri
 from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.experiments.phenomena.claims import most_lost
 from scipy.stats import spearmanr
-from tables import RUN, Row, effects, judge, study
+from tables import RUN, Cases, Row, effects, judge, study, verdicts_on
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""
@@ -112,7 +112,8 @@ def test_scoring_again_is_judged_by_criterion_and_by_their_median(tmp_path: Path
     )
 
 
-def test_repair_against_the_choice_of_the_criterion(tmp_path: Path) -> None:
+@verdicts_on("B6")
+def test_repair_against_the_choice_of_the_criterion() -> Cases:
     named = {order: share for order, share in CRITERIA.items() if order not in ("random", "top-first")}
 
     def repaired(gain: float) -> Given:
@@ -122,10 +123,12 @@ def test_repair_against_the_choice_of_the_criterion(tmp_path: Path) -> None:
         return {"pruning_compared": [*rows, *curves(worse, half=0.1, repair="scale")]}
 
     words = "obs over loss-ablation"
-    judge("B6", tmp_path, (HOLDS, repaired(0.15), words), (FAILS, repaired(-0.1), words))
+    yield HOLDS, repaired(0.15), words
+    yield FAILS, repaired(-0.1), words
 
 
-def test_good_layouts_after_training(tmp_path: Path) -> None:
+@verdicts_on("B7")
+def test_good_layouts_after_training() -> Cases:
     def retrained(good: float = 0.95, half: float = 0.3, runs: int = 3) -> Given:
         """Layouts of half of the heads before and after training; random ones differ by 0.02 from their mean."""
         kept = {"full": [1.02], "good": [good], "random": [0.78, 0.82], "bad": [0.6]}
@@ -141,15 +144,11 @@ def test_good_layouts_after_training(tmp_path: Path) -> None:
         ]  # fmt: skip
         return {"pruning_compared": curves(CRITERIA), "bakeoff_retraining": rows}
 
-    judge(
-        "B7",
-        tmp_path,
-        (HOLDS, retrained()),
-        (FAILS, retrained(good=0.7)),
-        (UNDECIDED, retrained(good=0.8)),
-        (UNDECIDED, retrained(half=20.0, runs=1)),
-        (HOLDS, retrained(runs=1)),  # a single training, on other sentences
-    )
+    yield HOLDS, retrained()
+    yield FAILS, retrained(good=0.7)
+    yield UNDECIDED, retrained(good=0.8)
+    yield UNDECIDED, retrained(half=20.0, runs=1)
+    yield HOLDS, retrained(runs=1)  # a single training, on other sentences
 
 
 def test_the_interval_is_also_over_random_layouts() -> None:
@@ -167,7 +166,8 @@ Interval = tuple[float, float, float]
 LOST, SAFE, OPEN = (-50.0, -60.0, -40.0), (-5.0, -9.0, -1.0), (-35.0, -45.0, -25.0)
 
 
-def test_without_encoder_attention_two_phenomena_are_lost(tmp_path: Path) -> None:
+@verdicts_on("C1")
+def test_without_encoder_attention_two_phenomena_are_lost() -> Cases:
     def lost(**changes: Interval) -> Given:
         """Return the change of accuracy without encoder heads, with its interval, by phenomenon."""
         usual = {"group": "encoder", "full": 90.0}
@@ -178,23 +178,20 @@ def test_without_encoder_attention_two_phenomena_are_lost(tmp_path: Path) -> Non
             ]
         }
 
-    judge(
-        "C1",
-        tmp_path,
-        (HOLDS, lost(passive=LOST, object=LOST, name=SAFE)),
-        (FAILS, lost(passive=LOST, object=SAFE, name=SAFE)),
-        (UNDECIDED, lost(passive=LOST, object=OPEN, name=SAFE)),
-        (FAILS, lost(passive=LOST, object=LOST, name=LOST)),  # as much as what depends on no relation
-        (UNDECIDED, lost(passive=LOST, object=LOST, name=(-15.0, -20.0, -10.0))),  # 35 points more, 24 to 46
-        (NOT_RUN, lost(name=LOST)),
-    )
+    yield HOLDS, lost(passive=LOST, object=LOST, name=SAFE)
+    yield FAILS, lost(passive=LOST, object=SAFE, name=SAFE)
+    yield UNDECIDED, lost(passive=LOST, object=OPEN, name=SAFE)
+    yield FAILS, lost(passive=LOST, object=LOST, name=LOST)  # as much as what depends on no relation
+    yield UNDECIDED, lost(passive=LOST, object=LOST, name=(-15.0, -20.0, -10.0))  # 35 points more, 24 to 46
+    yield NOT_RUN, lost(name=LOST)
 
 
 HURT, HARMLESS, WIDE = ((-8.0, -11.0, -5.0), 0.0005), ((0.1, -0.5, 0.6), 0.7), ((-1.5, -4.0, 1.0), 0.3)
 OBJECT, AGREEMENT, ADJECTIVE = ("object", "obj"), ("agreement", "nsubj"), ("adjective", "amod")
 
 
-def test_heads_of_a_relation_are_needed_for_its_phenomena(tmp_path: Path) -> None:
+@verdicts_on("C2")
+def test_heads_of_a_relation_are_needed_for_its_phenomena() -> Cases:
     def lost(changes: Mapping[tuple[str, str], tuple[Interval, float]]) -> Given:
         """Return the difference from random heads, with its interval and p, by phenomenon and relation."""
         rows = [
@@ -205,18 +202,14 @@ def test_heads_of_a_relation_are_needed_for_its_phenomena(tmp_path: Path) -> Non
         return {"phenomena": rows}
 
     small = ((-3.0, -5.0, -0.5), 0.03)
-    judge(
-        "C2",
-        tmp_path,
-        (HOLDS, lost({OBJECT: HURT, AGREEMENT: HARMLESS})),  # in the mean -4.0 [-5.8, -2.2]
-        (FAILS, lost({OBJECT: HARMLESS, AGREEMENT: HARMLESS})),
-        (UNDECIDED, lost({OBJECT: HARMLESS, AGREEMENT: WIDE})),
-        (UNDECIDED, lost({OBJECT: small, AGREEMENT: HARMLESS, ADJECTIVE: HARMLESS})),  # [-2.0, 0.2]
-        (FAILS, lost({OBJECT: ((-0.5, -0.9, -0.1), 0.02)})),  # real, and less than a point
-        (FAILS, lost({OBJECT: ((8.0, 5.0, 11.0), 0.0005), AGREEMENT: HARMLESS})),  # better than without random heads
-        (FAILS, lost({("object", "nsubj"): HURT, AGREEMENT: HARMLESS})),  # subjects do not decide the stem of a verb
-        (NOT_RUN, lost({("pronoun", "nsubj"): HURT})),  # depends on more than one relation
-    )
+    yield HOLDS, lost({OBJECT: HURT, AGREEMENT: HARMLESS})  # in the mean -4.0 [-5.8, -2.2]
+    yield FAILS, lost({OBJECT: HARMLESS, AGREEMENT: HARMLESS})
+    yield UNDECIDED, lost({OBJECT: HARMLESS, AGREEMENT: WIDE})
+    yield UNDECIDED, lost({OBJECT: small, AGREEMENT: HARMLESS, ADJECTIVE: HARMLESS})  # [-2.0, 0.2]
+    yield FAILS, lost({OBJECT: ((-0.5, -0.9, -0.1), 0.02)})  # real, and less than a point
+    yield FAILS, lost({OBJECT: ((8.0, 5.0, 11.0), 0.0005), AGREEMENT: HARMLESS})  # better than without random heads
+    yield FAILS, lost({("object", "nsubj"): HURT, AGREEMENT: HARMLESS})  # subjects do not decide the stem of a verb
+    yield NOT_RUN, lost({("pronoun", "nsubj"): HURT})  # depends on more than one relation
 
 
 def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tables import (
     ENCODER,
     OTHER_RUN,
     RUN,
+    Cases,
     Row,
     classified,
     effects,
@@ -29,6 +30,7 @@ from tables import (
     role,
     study,
     tracked,
+    verdicts_on,
 )
 
 SVGD, THIRD = "translation.svgd.seed1", "translation.baseline.seed3"
@@ -40,24 +42,22 @@ def of_runs(rows: Sequence[Row], *runs: str) -> list[Row]:
     return [row | {"run": run} for run in runs for row in rows]
 
 
-def test_v1_asks_for_heads_that_stand_out_in_most_sites_of_the_encoder(tmp_path: Path) -> None:
+@verdicts_on("V1")
+def test_v1_asks_for_heads_that_stand_out_in_most_sites_of_the_encoder() -> Cases:
     def of_sites(*shares: tuple[float, ...], **more: Any) -> list[Row]:
         return [row for layer, own in enumerate(shares, 1) for row in relevance(own, layer=layer, **more)]
 
     cross = of_sites((0.9, 0.1), (0.9, 0.1), (0.9, 0.1), kind="A")
-    judge(
-        "V1",
-        tmp_path,
-        (HOLDS, {"relevance": [*of_sites((0.5, 0.2, 0.2, 0.1)), *cross]}, "the best has 2.00 times"),
-        (FAILS, {"relevance": of_sites((0.3, 0.3, 0.2, 0.2))}),  # 1.2 even shares
-        (UNDECIDED, {"relevance": of_sites((0.4, 0.2, 0.2, 0.2), width=0.05)}),  # 1.6, between 1.4 and 1.8
-        # 1.4, 1.0 and 1.6 even shares of two heads
-        (FAILS, {"relevance": of_sites((0.7, 0.3), (0.5, 0.5), (0.8, 0.2))}, "in 33 % of the sites"),
-        (NOT_RUN, {"relevance": cross}),
-    )
+    yield HOLDS, {"relevance": [*of_sites((0.5, 0.2, 0.2, 0.1)), *cross]}, "the best has 2.00 times"
+    yield FAILS, {"relevance": of_sites((0.3, 0.3, 0.2, 0.2))}  # 1.2 even shares
+    yield UNDECIDED, {"relevance": of_sites((0.4, 0.2, 0.2, 0.2), width=0.05)}  # 1.6, between 1.4 and 1.8
+    # 1.4, 1.0 and 1.6 even shares of two heads
+    yield FAILS, {"relevance": of_sites((0.7, 0.3), (0.5, 0.5), (0.8, 0.2))}, "in 33 % of the sites"
+    yield NOT_RUN, {"relevance": cross}
 
 
-def test_v2_asks_the_correlation_of_the_encoder_or_of_a_decoder_alone(tmp_path: Path) -> None:
+@verdicts_on("V2")
+def test_v2_asks_the_correlation_of_the_encoder_or_of_a_decoder_alone() -> Cases:
     usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
 
     def correlated(value: float, **more: Any) -> Given:
@@ -69,17 +69,14 @@ def test_v2_asks_the_correlation_of_the_encoder_or_of_a_decoder_alone(tmp_path: 
 
     alone = {"scope": "D", "value": 0.5, "low": 0.4, "high": 0.6}
     decoder = {"rank_correlation": [usual | alone], "relevance": relevance((0.5, 0.5))}
-    judge(
-        "V2",
-        tmp_path,
-        (HOLDS, correlated(0.25), "ceiling set by noise 0.90"),
-        (FAILS, correlated(0.05)),
-        (UNDECIDED, correlated(0.15)),
-        (HOLDS, decoder, "Spearman 0.50 [0.40, 0.60] over decoder heads"),
-    )
+    yield HOLDS, correlated(0.25), "ceiling set by noise 0.90"
+    yield FAILS, correlated(0.05)
+    yield UNDECIDED, correlated(0.15)
+    yield HOLDS, decoder, "Spearman 0.50 [0.40, 0.60] over decoder heads"
 
 
-def test_v3_asks_for_a_positional_head_with_confidence(tmp_path: Path) -> None:
+@verdicts_on("V3")
+def test_v3_asks_for_a_positional_head_with_confidence() -> Cases:
     sure, weak = offset("E1:1", 0.95, 0.9), offset("E2:1", 0.91, 0.7, target="+1")
     few, many = ([row | {"count": count} for row in offset("E1:1", 0.89, 0.9)] for count in (100, 10_000))
     elsewhere = [*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9), *offset("E1:2", 0.1, 0.9)]
@@ -87,20 +84,16 @@ def test_v3_asks_for_a_positional_head_with_confidence(tmp_path: Path) -> None:
     def untrained(confidence: float) -> Given:
         return {"attention_stats": [*sure, *offset("E1:1", 0.99, confidence, model="untrained")]}
 
-    judge(
-        "V3",
-        tmp_path,
-        (HOLDS, {"attention_stats": [*sure, *weak, *offset("E2:2", 0.89, 0.9)]}, "1 2 95 *"),  # 2 point to a neighbour
-        (FAILS, {"attention_stats": weak}),  # 0.65 to 0.75
-        (UNDECIDED, {"attention_stats": offset("E2:1", 0.91, 0.82)}),
-        (UNDECIDED, {"attention_stats": few}),  # 89 of 100: up to 94 %
-        (FAILS, {"attention_stats": many}),
-        (FAILS, {"attention_stats": elsewhere}),
-        (NOT_RUN, {"attention_stats": [rare("E1:1", 0.5)]}),
-        (HOLDS, untrained(0.5)),
-        (FAILS, untrained(0.9)),
-        (UNDECIDED, untrained(0.82)),
-    )
+    yield HOLDS, {"attention_stats": [*sure, *weak, *offset("E2:2", 0.89, 0.9)]}, "1 2 95 *"  # 2 point to a neighbour
+    yield FAILS, {"attention_stats": weak}  # 0.65 to 0.75
+    yield UNDECIDED, {"attention_stats": offset("E2:1", 0.91, 0.82)}
+    yield UNDECIDED, {"attention_stats": few}  # 89 of 100: up to 94 %
+    yield FAILS, {"attention_stats": many}
+    yield FAILS, {"attention_stats": elsewhere}
+    yield NOT_RUN, {"attention_stats": [rare("E1:1", 0.5)]}
+    yield HOLDS, untrained(0.5)
+    yield FAILS, untrained(0.9)
+    yield UNDECIDED, untrained(0.82)
 
 
 RELATIONS = ("nsubj:to-dependent", "nsubj:to-governor", "obj:to-dependent")
@@ -114,7 +107,8 @@ def relations(*margins: float, **more: Any) -> list[Row]:
     return rows
 
 
-def test_v4_judges_the_head_that_the_other_half_chose(tmp_path: Path) -> None:
+@verdicts_on("V4")
+def test_v4_judges_the_head_that_the_other_half_chose() -> Cases:
     def with_control(margin: float) -> Given:
         control = relations(margin, margin, margin, model="untrained")
         shuffled = relations(0.5, 0.5, 0.5, trees="shuffled")  # is reported
@@ -123,58 +117,48 @@ def test_v4_judges_the_head_that_the_other_half_chose(tmp_path: Path) -> None:
     # where there is the interval of one bootstrap for all relations, it counts
     joint = {"measure": "mean-margin", "trees": "gold", "half": "score", "value": 0.05, "low": 0.01, "high": 0.09}
     together = [*relations(-0.1, 0.05, 0.2), joint | {"model": "trained"}]
-    judge(
-        "V4",
-        tmp_path,
-        (HOLDS, {"attention_stats": relations(0.3, 0.2, -0.05)}, "+15.0 13.0 17.0*"),
-        (FAILS, {"attention_stats": relations(-0.3, 0.05, 0.1)}),
-        (UNDECIDED, {"attention_stats": relations(-0.1, 0.05, 0.08)}),
-        (NOT_RUN, {"attention_stats": offset("E1:1", 0.9, 0.9)}),
-        (HOLDS, with_control(0.0)),
-        (FAILS, with_control(0.3)),
-        (UNDECIDED, with_control(0.18)),
-        (HOLDS, {"attention_stats": together}, "+5.00 1.00 9.00*"),
-        (UNDECIDED, {"attention_stats": [*together, joint | {"model": "untrained", "value": 0.02}]}),
-    )
+    yield HOLDS, {"attention_stats": relations(0.3, 0.2, -0.05)}, "+15.0 13.0 17.0*"
+    yield FAILS, {"attention_stats": relations(-0.3, 0.05, 0.1)}
+    yield UNDECIDED, {"attention_stats": relations(-0.1, 0.05, 0.08)}
+    yield NOT_RUN, {"attention_stats": offset("E1:1", 0.9, 0.9)}
+    yield HOLDS, with_control(0.0)
+    yield FAILS, with_control(0.3)
+    yield UNDECIDED, with_control(0.18)
+    yield HOLDS, {"attention_stats": together}, "+5.00 1.00 9.00*"
+    yield UNDECIDED, {"attention_stats": [*together, joint | {"model": "untrained", "value": 0.02}]}
 
 
-def test_v5_asks_for_more_than_chance(tmp_path: Path) -> None:
+@verdicts_on("V5")
+def test_v5_asks_for_more_than_chance() -> Cases:
     def pointing(share: float, *untrained: float, first: float = 0.6) -> Given:
         rows = [rare("E1:1", share), rare("E1:2", 0.2), rare("E2:1", 0.9)]
         rows += [rare("E1:2", own) | {"model": "untrained"} for own in untrained]
         return {"attention_stats": rows, "relevance": relevance((first, 1 - first))}
 
-    judge(
-        "V5",
-        tmp_path,
-        (HOLDS, pointing(0.5)),  # 40 points more than chance
-        (FAILS, pointing(0.2)),
-        (UNDECIDED, pointing(0.32)),  # 17 to 27 points
-        (HOLDS, pointing(0.5, 0.2)),
-        (FAILS, pointing(0.5, 0.6)),
-        (UNDECIDED, pointing(0.5, 0.48)),
-        (HOLDS, pointing(0.7), "* 1 1"),  # of one layer it has the first rank by relevance
-        (HOLDS, pointing(0.7, first=0.4), "* 1 2"),
-    )
+    yield HOLDS, pointing(0.5)  # 40 points more than chance
+    yield FAILS, pointing(0.2)
+    yield UNDECIDED, pointing(0.32)  # 17 to 27 points
+    yield HOLDS, pointing(0.5, 0.2)
+    yield FAILS, pointing(0.5, 0.6)
+    yield UNDECIDED, pointing(0.5, 0.48)
+    yield HOLDS, pointing(0.7), "* 1 1"  # of one layer it has the first rank by relevance
+    yield HOLDS, pointing(0.7, first=0.4), "* 1 2"
 
 
-def test_v6_compares_all_models_seeds_and_arms(tmp_path: Path) -> None:
+@verdicts_on("V6")
+def test_v6_compares_all_models_seeds_and_arms() -> Cases:
     def held(*functions: tuple[str, ...], runs: Sequence[str] = (RUN, OTHER_RUN, SVGD)) -> Given:
         return {"roles": [role("E1:1", target, run=run) for run, own in zip(runs, functions) for target in own]}
 
     two = (("-1", "+1", "rarest"), ("-1", "+1", "two-rarest"))  # rare words are one function
     halves = [row for run in (RUN, OTHER_RUN, SVGD) for row in tracked("E1:1", RELATIONS[0], (0.3, 0.0), run=run)]
-    judge(
-        "V6",
-        tmp_path,
-        (HOLDS, held(*two, ("-1", "+1", "rarest")), "100 100*"),
-        (FAILS, held(("-1",), ("+1",), ("rarest",))),
-        (UNDECIDED, held(*two, ("-1",)), "56 *"),  # 1, 1 / 3 and 1 / 3
-        (UNDECIDED, held(*two)),  # two models have no interval
-        (UNDECIDED, held(("-1",))),
-        # half of two models, half of the two halves of one
-        (HOLDS, held(("-1",), ("-1",), ("-1",)) | {"attention_stats": halves}, "100 50 50*"),
-    )
+    yield HOLDS, held(*two, ("-1", "+1", "rarest")), "100 100*"
+    yield FAILS, held(("-1",), ("+1",), ("rarest",))
+    yield UNDECIDED, held(*two, ("-1",)), "56 *"  # 1, 1 / 3 and 1 / 3
+    yield UNDECIDED, held(*two)  # two models have no interval
+    yield UNDECIDED, held(("-1",))
+    # half of two models, half of the two halves of one
+    yield HOLDS, held(("-1",), ("-1",), ("-1",)) | {"attention_stats": halves}, "100 50 50*"
 
 
 def control(gain: float = 0.0, *, heads: int = 48, **more: Any) -> Row:
@@ -241,7 +225,8 @@ def test_v7_compares_with_the_same_further_training_and_names_the_best_on_check(
     assert (round(best.found.value, 3), best.chosen) == (0.975, {"heads": "8"})
 
 
-def test_v11_takes_the_interval_over_runs_or_over_models_from_scratch(tmp_path: Path) -> None:
+@verdicts_on("V11")
+def test_v11_takes_the_interval_over_runs_or_over_models_from_scratch() -> Cases:
     def scratch(run: str, *gains: float, method: str = "scratch") -> list[Row]:
         """A pruned model with 100 BLEU, models from scratch that have less by these gains, and the same training."""
         where = {"scope": "all", "setting": 0.1, "run": run}
@@ -254,24 +239,21 @@ def test_v11_takes_the_interval_over_runs_or_over_models_from_scratch(tmp_path: 
     random = [row for run in (RUN, OTHER_RUN) for row in scratch(run, 3.0, method="random-scratch")[2:]]
     low, high = ttest_rel([2.0, 2.2], [0, 0]).confidence_interval()
     both = f"pruned less from scratch +2.10 [{low:.2f}, {high:.2f}] BLEU; layouts: 2"
-    judge(
-        "V11",
-        tmp_path,
-        (HOLDS, {"pruned_models": [*scratch(RUN, 1, 3), *scratch(OTHER_RUN, 2.2)]}, both),
-        (FAILS, {"pruned_models": runs(-1.0, -1.1, -1.2)}),
-        (UNDECIDED, {"pruned_models": runs(1, 3)}),
-        (HOLDS, {"pruned_models": scratch(RUN, 1.0, 1.1, 1.2)}),
-        (UNDECIDED, {"pruned_models": scratch(RUN, 1.0)}),
-        (NOT_RUN, {"pruned_models": [pruned(12, 0.0), control()]}),
-        (HOLDS, {"pruned_models": [*runs(1.0, 1.0), *random]}, "* 2 +2.00"),  # random layouts are reported
-    )
+    yield HOLDS, {"pruned_models": [*scratch(RUN, 1, 3), *scratch(OTHER_RUN, 2.2)]}, both
+    yield FAILS, {"pruned_models": runs(-1.0, -1.1, -1.2)}
+    yield UNDECIDED, {"pruned_models": runs(1, 3)}
+    yield HOLDS, {"pruned_models": scratch(RUN, 1.0, 1.1, 1.2)}
+    yield UNDECIDED, {"pruned_models": scratch(RUN, 1.0)}
+    yield NOT_RUN, {"pruned_models": [pruned(12, 0.0), control()]}
+    yield HOLDS, {"pruned_models": [*runs(1.0, 1.0), *random]}, "* 2 +2.00"  # random layouts are reported
 
 
 EVENS = [role(name, "-1") for name in ENCODER[::2]]
 """Every other head has a role: two of the four heads of both layers."""
 
 
-def test_v8_compares_with_random_survivors_of_every_layer(tmp_path: Path) -> None:
+@verdicts_on("V8")
+def test_v8_compares_with_random_survivors_of_every_layer() -> Cases:
     others = [*gated(ENCODER[4:], setting=0.2), *gated(ENCODER[:7], setting=0.01)]
 
     def kept(*places: int) -> Given:
@@ -282,21 +264,17 @@ def test_v8_compares_with_random_survivors_of_every_layer(tmp_path: Path) -> Non
         return {name: of_runs(own, RUN, OTHER_RUN, THIRD) for name, own in rows.items()}
 
     everywhere = gated(ENCODER[::2], scope="all", heads=[*ENCODER, *DECODER])
-    judge(
-        "V8",
-        tmp_path,
-        # of 6 * 6 ways to keep two heads of each layer those with 0, 1, ... 4 heads with a role: 1, 8, 18, 8, 1
-        (UNDECIDED, kept(0, 2, 4, 6), "4 heads with a role survive; 2.00 would by chance"),
-        (UNDECIDED, kept(0, 1, 4, 5), "2 heads with a role survive; 2.00 would by chance"),
-        (FAILS, kept(1, 3, 5, 7), "0 heads with a role survive; 2.00 would by chance"),
-        # summed over runs
-        (HOLDS, in_three(0, 2, 4, 6)),
-        (UNDECIDED, in_three(0, 2, 4, 5)),
-        (UNDECIDED, in_three(0, 1, 4, 5)),
-        (UNDECIDED, {"gates": gated(ENCODER), "roles": EVENS}),  # no setting between all and nothing
-        (NOT_RUN, {"gates": gated(ENCODER[:4])}),
-        (FAILS, {"gates": [*gated(ENCODER[1::2]), *everywhere], "roles": EVENS}),  # the scope of the encoder decides
-    )
+    # of 6 * 6 ways to keep two heads of each layer those with 0, 1, ... 4 heads with a role: 1, 8, 18, 8, 1
+    yield UNDECIDED, kept(0, 2, 4, 6), "4 heads with a role survive; 2.00 would by chance"
+    yield UNDECIDED, kept(0, 1, 4, 5), "2 heads with a role survive; 2.00 would by chance"
+    yield FAILS, kept(1, 3, 5, 7), "0 heads with a role survive; 2.00 would by chance"
+    # summed over runs
+    yield HOLDS, in_three(0, 2, 4, 6)
+    yield UNDECIDED, in_three(0, 2, 4, 5)
+    yield UNDECIDED, in_three(0, 1, 4, 5)
+    yield UNDECIDED, {"gates": gated(ENCODER), "roles": EVENS}  # no setting between all and nothing
+    yield NOT_RUN, {"gates": gated(ENCODER[:4])}
+    yield FAILS, {"gates": [*gated(ENCODER[1::2]), *everywhere], "roles": EVENS}  # the scope of the encoder decides
 
 
 def drawn_models(random: numpy.random.Generator, odds: float) -> list[Survivors]:
@@ -354,28 +332,25 @@ def in_models(settings: Sequence[float]) -> Given:
     return {name: of_runs(own, RUN, OTHER_RUN) for name, own in rows.items()}
 
 
-def test_v9_compares_with_random_layouts(tmp_path: Path) -> None:
+@verdicts_on("V9")
+def test_v9_compares_with_random_layouts() -> Cases:
     learned = moved()["pruned_models"][:1]
     labelled = [row | {"model": MODEL} for row in offset("E1:3", 0.1, 0.2)]
     lost = "functions that lost all their heads: 6"
-    judge(
-        "V9",
-        tmp_path,
-        (HOLDS, moved(*EVERY), "100 [54, 100] % of them"),
-        (UNDECIDED, moved(*FIRST), "50 [12, 88] % of them"),
-        (UNDECIDED, moved(*FIRST, at_random=3), lost),
-        (FAILS, moved(at_random=6), lost),
-        (FAILS, moved(*EVERY, to="E1:1", at_random=6), lost),  # heads that are gone hold nothing
-        # 3 of 3: from 0.29
-        (UNDECIDED, moved(*EVERY, removed="E1:1", at_random=1), "functions that lost all their heads: 3"),
-        (UNDECIDED, moved(removed="E2:1 E2:2")),  # nothing was lost
-        (NOT_RUN, {"pruned_models": learned, "roles": SIX}),  # it was not labelled again
-        (UNDECIDED, {"pruned_models": learned, "roles": SIX, "attention_stats": labelled}),  # no random layout
-        # once per run: 12 functions; 0.025 ** (1 / 12) = 0.74
-        (HOLDS, in_models([0.1, 0.2]), "100 [74, 100] % of them"),
-        (HOLDS, in_models([0.1, 0.2]), "functions that lost all their heads: 12; models labelled again: 6"),
-        (UNDECIDED, in_models([0.1]), "0 [0, 26] % of them"),
-    )
+    yield HOLDS, moved(*EVERY), "100 [54, 100] % of them"
+    yield UNDECIDED, moved(*FIRST), "50 [12, 88] % of them"
+    yield UNDECIDED, moved(*FIRST, at_random=3), lost
+    yield FAILS, moved(at_random=6), lost
+    yield FAILS, moved(*EVERY, to="E1:1", at_random=6), lost  # heads that are gone hold nothing
+    # 3 of 3: from 0.29
+    yield UNDECIDED, moved(*EVERY, removed="E1:1", at_random=1), "functions that lost all their heads: 3"
+    yield UNDECIDED, moved(removed="E2:1 E2:2")  # nothing was lost
+    yield NOT_RUN, {"pruned_models": learned, "roles": SIX}  # it was not labelled again
+    yield UNDECIDED, {"pruned_models": learned, "roles": SIX, "attention_stats": labelled}  # no random layout
+    # once per run: 12 functions; 0.025 ** (1 / 12) = 0.74
+    yield HOLDS, in_models([0.1, 0.2]), "100 [74, 100] % of them"
+    yield HOLDS, in_models([0.1, 0.2]), "functions that lost all their heads: 12; models labelled again: 6"
+    yield UNDECIDED, in_models([0.1]), "0 [0, 26] % of them"
 
 
 def test_names_of_pruned_models_find_their_rows(tmp_path: Path) -> None:
@@ -456,21 +431,18 @@ def test_two_runs_that_are_alike_by_luck_decide_no_more_than_their_heads(tmp_pat
     assert both.high - both.low == pytest.approx((alone.high - alone.low) / 2**0.5)
 
 
-def test_v14_asks_for_two_signs(tmp_path: Path) -> None:
+@verdicts_on("V14")
+def test_v14_asks_for_two_signs() -> Cases:
     def trained(undecided: int, soft: float = 0.0) -> list[Row]:
         """Return the same model after the phase that learns gates, as learned and made 0 or 1, and at its end."""
         phases = [pruned(12, delta, gates=form) for form, delta in (("soft", soft), ("hardened", 0.0))]
         return [pruned(12, 0.0, undecided=undecided), *phases]
 
     differing = [*of_runs(trained(0), RUN), *of_runs(trained(10), OTHER_RUN)]
-    judge(
-        "V14",
-        tmp_path,
-        (HOLDS, {"pruned_models": trained(0, 0.3)}),
-        (HOLDS, {"pruned_models": trained(2, 0.3)}),
-        (FAILS, {"pruned_models": trained(6, 0.3)}),
-        (FAILS, {"pruned_models": trained(0, 0.7)}),
-        (FAILS, {"pruned_models": trained(6, 0.7)}),
-        (UNDECIDED, {"pruned_models": differing}),
-        (NOT_RUN, {"pruned_models": [pruned(12, 0.0, method="exact", undecided="")]}),
-    )
+    yield HOLDS, {"pruned_models": trained(0, 0.3)}
+    yield HOLDS, {"pruned_models": trained(2, 0.3)}
+    yield FAILS, {"pruned_models": trained(6, 0.3)}
+    yield FAILS, {"pruned_models": trained(0, 0.7)}
+    yield FAILS, {"pruned_models": trained(6, 0.7)}
+    yield UNDECIDED, {"pruned_models": differing}
+    yield NOT_RUN, {"pruned_models": [pruned(12, 0.0, method="exact", undecided="")]}
