@@ -4,7 +4,6 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import NormalDist
@@ -112,44 +111,39 @@ def study(
 
 
 def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
-    """Return decisions as the page shows them, but for what it says of a single training: that these are on one model.
-
-    What other trainings of the reference studies say of a number is left out, too.
-    """
+    """Return decisions as the page shows them, without what other trainings of the reference studies say."""
     rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
     claims, numbers = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
-    found = verdicts(describe_tasks(claims.assign(spread=math.nan), tables), numbers)
-    return [replace(one, verdict=one.verdict.removesuffix(" in this model")) for one in found]
+    return verdicts(describe_tasks(claims.assign(spread=math.nan), tables), numbers)
 
 
 class Case(NamedTuple):
     """Tables of a study, and what it says of a claim."""
 
-    verdict: str
+    verdict: str  # of a single training without that it is on one model
     given: Mapping[str, Any]  # rows by their tables, and what else `study` takes
     ours: str = "*"  # words that are said, or all numbers in what is said (`*` for any)
     part: str = ""  # the part of the claim; "" for the first one
 
-    def agrees(self, found: ClaimVerdict) -> bool:
+    def differs(self, claim: str, directory: Path) -> str:
+        """Return what is said instead of what should be; "" if it is that."""
+        tables = study(directory, **self.given)
+        found = next(one for one in evaluate(tables, [all_claims()[claim]]) if self.part in ("", one.part))
+        said = "" if self.ours == "*" else shown([found], tables)[0].ours
         words = re.search("[A-Za-z%]", self.ours)
-        said = self.ours in found.ours if words else fnmatchcase(numbers_in(found.ours), self.ours)
-        return said and found.verdict == self.verdict
+        agrees = self.ours in said if words else fnmatchcase(numbers_in(said), self.ours)
+        verdict = found.verdict.removesuffix(" in this model")
+        return "" if agrees and verdict == self.verdict else f"{verdict}, not {self.verdict}; {said}"
 
 
 def judge(claim: str, directory: Path, *cases: tuple[Any, ...]) -> None:
     """Check the verdict on a claim in every `Case`."""
-    wrong = []
-    for place, case in enumerate(Case(*own) for own in cases):
-        tables = study(directory / f"{claim}-{place}", **case.given)
-        every = shown(evaluate(tables, [all_claims()[claim]]), tables)
-        found = next((one for one in every if case.part in ("", one.part)), None)
-        if found is None or not case.agrees(found):
-            wrong.append(f"case {place}: {case.verdict} {case.ours!r} is {found and (found.verdict, found.ours)}")
+    found = (Case(*own).differs(claim, directory / f"{claim}-{place}") for place, own in enumerate(cases))
+    wrong = [f"case {place}: {differs}" for place, differs in enumerate(found) if differs]
     assert not wrong, "\n".join(wrong)
 
 
 Cases = Iterator[tuple[Any, ...]]
-"""What a `Case` has, of one after another."""
 
 
 def verdicts_on(claim: str) -> Callable[[Callable[[], Cases]], Callable[[Path], None]]:

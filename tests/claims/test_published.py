@@ -14,9 +14,9 @@ import numpy
 import pytest
 from headroom.claims.entries import all_claims, read_papers, rule_of
 from headroom.claims.evaluation import evaluate
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above, exactly
+from headroom.claims.verdict import FAILS, HOLDS, HOLDS_HERE, UNDECIDED, Number, Reading, above, exactly
 from headroom.core.statistics import estimate_mean
-from tables import Row, effects, gated, offset, pruned, rare, relevance, role, scored, shown, study, tracked
+from tables import Row, effects, gated, offset, pruned, rare, relevance, role, scored, study, tracked
 
 MICHEL = next(paper.values for paper in read_papers() if paper.authors.startswith("Michel"))
 SHARES = [share / 100 for share in MICHEL["shares"]]
@@ -186,9 +186,8 @@ WITHOUT_NUMBERS = {"M14": "inferred from curves: ranks were not compared"}
 @pytest.mark.parametrize("claim", dict.fromkeys(claim for claim, _, _ in PUBLISHED))
 def test_michel_et_al_pass_their_own_claims(claim: str, tmp_path: Path) -> None:
     for name, tables in ((name, tables) for one, name, tables in PUBLISHED if one == claim):
-        given = study(tmp_path / name, **tables())
-        found = shown(evaluate(given, [all_claims()[claim]]), given)
-        assert {one.verdict for one in found} == {HOLDS}, (name, [one.ours for one in found])
+        found = evaluate(study(tmp_path / name, **tables()), [all_claims()[claim]])
+        assert {one.verdict for one in found} <= {HOLDS, HOLDS_HERE}, (name, [one.whole for one in found])
 
 
 @pytest.mark.parametrize(
