@@ -1,11 +1,16 @@
-"""A verdict is what an interval says: of one run, of several, and in every shipped table."""
+"""Entries of claims, what an interval says of one run and of several, and tables that say what the rules say."""
 
 import math
 from pathlib import Path
 
 import numpy
 import pytest
-from headroom.claims.table import CLAIMS
+import yaml
+from headroom.claims.answer import answer, read_answer
+from headroom.claims.entries import PLACE, all_claims, find_function, read_papers, rule_of, threshold
+from headroom.claims.evaluation import evaluate
+from headroom.claims.stage import main
+from headroom.claims.table import ANSWER, CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import (
     FAILS,
     HOLDS,
@@ -18,17 +23,64 @@ from headroom.claims.verdict import (
     Reading,
     above,
     below,
+    exactly,
     pool,
 )
-from headroom.core.statistics import Estimate, over_runs
+from headroom.core.errors import HeadroomError
+from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
 from headroom.report.reference import list_shipped
+from headroom.study.tables import StudyTables
+from headroom.study.task_info import TASKS
+from study import ROOT
+from tables import OTHER_RUN, RUN, curve, effects, study
 
-ROOT = Path(__file__).parents[2]
+
+def test_entries_fit_their_rules_and_the_answer_their_numbers() -> None:
+    for claim in all_claims().values():
+        assert next(iter(rule_of(claim).__annotations__.values())) is StudyTables, claim.id
+        assert "{" not in claim.rule_text.replace("{}", ""), claim.id
+        for kind in claim.tasks or TASKS:
+            assert all(isinstance(value, float) for value in claim.thresholds_of("mine", kind).values()), claim.id
+            assert claim.paper_of("mine", kind), claim.id
+    for entry in (one for entries in read_answer().values() for one in entries):
+        if entry.compute:
+            assert callable(find_function(entry.compute, "the answer"))
+        else:
+            assert (entry.number or entry.name) in all_claims()[entry.claim].numbers, entry
+            assert entry.threshold in {"", *all_claims()[entry.claim].thresholds}, entry
 
 
-@pytest.mark.parametrize(
-    ("asked", "low", "high", "verdict"),
-    [
+def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
+    tasks = {"opus": "translation", "sst2": "classification", "cola": "classification", "mine": "classification"}
+    asked = {task: threshold("M15", "asked", task, kind) for task, kind in {**tasks, "wikitext": "language"}.items()}
+    assert asked == {"opus": 0.2, "sst2": 0.6, "cola": 0.5, "mine": 0.5, "wikitext": 0.2}
+
+
+def test_a_faulty_entry_is_named(tmp_path: Path) -> None:
+    for place, (change, message) in enumerate(
+        [
+            ({"sentence": None}, r"an\.yaml, claim R1: sentence: "),
+            ({"thresholds": {"most": "half"}}, r"an\.yaml, claim R1: thresholds: most"),
+            ({"decide": "missing"}, r"an\.yaml, claim R1: decide: "),
+        ]
+    ):
+        content = yaml.safe_load((PLACE / "an.yaml").read_text())
+        content["claims"]["R1"] |= change
+        directory = tmp_path / str(place)
+        directory.mkdir()
+        (directory / "an.yaml").write_text(yaml.safe_dump(content))
+        with pytest.raises(HeadroomError, match=message):
+            read_papers(directory)
+    for change, message in (
+        ({"decide": "missing.prunable"}, r"claim M7: decide: missing\.prunable: no such function"),
+        ({"thresholds": {"asked": 0.2}}, r"claim M7: .*its thresholds should be asked, margin"),
+    ):
+        with pytest.raises(HeadroomError, match=message):
+            rule_of(all_claims()["M7"].model_copy(update=change))
+
+
+def test_an_interval_is_held_against_a_threshold() -> None:
+    rows = [
         (above(0.5), 0.51, 0.6, HOLDS),
         (above(0.5), 0.4, 0.49, FAILS),
         (above(0.5), 0.5, 0.6, UNDECIDED),
@@ -40,10 +92,9 @@ ROOT = Path(__file__).parents[2]
         (below(0.0, refuted=-0.1), -0.05, -0.01, FAILS),  # there is one, too small to matter
         (below(0.0, refuted=-0.1), -0.3, 0.2, UNDECIDED),
         (above(0.9, refuted=-math.inf), 0.1, 0.2, UNDECIDED),  # this model cannot refute it
-    ],
-)
-def test_an_interval_is_held_against_a_threshold(asked: Condition, low: float, high: float, verdict: str) -> None:
-    assert asked.verdict(Estimate((low + high) / 2, low, high)) == verdict
+    ]
+    found = [asked.verdict(Estimate((low + high) / 2, low, high)) for asked, low, high, _ in rows]
+    assert found == [verdict for *_, verdict in rows]
 
 
 def test_a_claim_holds_if_all_that_is_asked_does() -> None:
@@ -93,9 +144,70 @@ def test_runs_that_lack_a_precondition_are_left_out() -> None:
     assert half.verdict == NOT_COMPARABLE  # half of the runs are too few
 
 
-@pytest.mark.parametrize("place", list_shipped(ROOT / "reports" / "reference"), ids=lambda place: place.name)
-def test_no_shipped_verdict_contradicts_its_interval(place: Path) -> None:
-    for row in CLAIMS.read(place / "claims.csv").itertuples():
+def test_numbers_without_resamples_are_put_together() -> None:
+    whole = pool([of_run(seed, value) for seed, value in enumerate((4.0, 3.0, 5.0), 1)])
+    assert whole is not None
+    half = math.hypot(estimate_mean([4.0, 3.0, 5.0]).high - 4, 1)
+    assert whole.numbers[0].found == pytest.approx(Estimate(4.0, 4 - half, 4 + half))
+    # shares end at their limits, and exact numbers have no width
+    shares = [Number("n", Estimate(v, v - 0.1, v + 0.05), "share", limits=(0.0, 1.0)) for v in (0.9, 0.95, 0.7)]
+    whole = pool([Reading((one,), f"translation.baseline.seed{seed}") for seed, one in enumerate(shares, 1)])
+    assert whole is not None
+    assert whole.numbers[0].found.high == 1.0
+    same = pool([Reading((Number("n", exactly(3.0), asked=above(2.5)),), run) for run in ("a.b.seed1", "a.b.seed2")])
+    assert same is not None
+    assert (same.numbers[0].found, same.verdict) == ((3.0, 3.0, 3.0), HOLDS)
+    # runs whose numbers are others are left out
+    other = Reading((Number("smallest", exactly(0.5)),), "translation.baseline.seed1")
+    whole = pool([other, of_run(2, 4.0), of_run(3, 4.1)])
+    assert whole is not None
+    assert (len(whole.runs), [number.name for number in whole.numbers]) == (2, ["n"])
+
+
+def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:
+    """Critical values of the two-sided test at 5 %: 1.155 of three values, 1.887 of six."""
+    assert outliers([1.0, 1.0001, 9.0]) == [2]
+    assert outliers([1.0, 2.0, 3.0]) == outliers([1.0, 9.0]) == outliers([2.0, 2.0, 2.0]) == []
+    assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 3.0]) == [5]
+    assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.5]) == []  # 1.74 standard deviations
+
+
+def test_tables_say_what_the_rules_say(tmp_path: Path) -> None:
+    late = [100.0, 100, 99, 99, 98, 95, 90, 80, 60, 20, 0]
+    runs = (RUN, OTHER_RUN)
+    heads = [row | {"run": run} for run in runs for row in effects([0.0] * 47 + [-9.0], width=0.1)]
+    tables = study(tmp_path, ablation=heads, pruning=[row for run in runs for row in curve(late, run=run)])
+    files = ["--output", str(tmp_path / "claims.csv"), "--numbers", str(tmp_path / "numbers.csv")]
+    main(["--study", "made-up", "--tables", *map(str, tables.files), *files])
+    claims, numbers = CLAIMS.read(tmp_path / "claims.csv"), NUMBERS.read(tmp_path / "numbers.csv")
+    assert set(claims["study"]) == set(numbers["study"]) == {"made-up"}
+    decisions = evaluate(tables)
+    for one in decisions:
+        rows = claims[(claims["claim"] == one.claim.id) & (claims["part"] == one.part)]
+        whole = rows[rows["run"] == POOLED].iloc[0]
+        seeds = 0 if one.verdict == NOT_RUN else 2
+        assert (whole["verdict"], whole["rule"], whole["seeds"]) == (one.verdict, one.claim.decide, seeds)
+        alone = [(one.name_verdict(reading), 1) for reading in one.readings if reading.run]
+        assert list(rows.loc[rows["run"] != POOLED, ["verdict", "seeds"]].itertuples(index=False, name=None)) == alone
+        stated = numbers[(numbers["what"] == one.claim.id) & (numbers["part"] == one.part) & (numbers["run"] == POOLED)]
+        means = one.whole.numbers if one.whole else ()
+        assert list(stated["name"]) == [number.name for number in means]
+        assert list(stated["value"]) == pytest.approx([number.found.value for number in means], rel=1e-8, nan_ok=True)
+        if one.whole:
+            deciding = one.whole.deciding
+            assert whole["value"] == pytest.approx(deciding.found.value, rel=1e-8, nan_ok=True)
+            assert (whole["unit"], whole["number"]) == (deciding.unit if deciding.name else "", deciding.name)
+    stated = numbers[numbers["what"] == ANSWER]
+    parts = answer(tables, decisions)
+    assert list(zip(stated["task"], stated["name"], stated["part"])) == [
+        (task, number.name, reading.part) for task, reading in parts for number in reading.numbers
+    ]
+    assert {"removable", "unchanged"} <= set(stated["name"])
+
+
+def test_no_shipped_verdict_contradicts_its_interval() -> None:
+    shipped = [CLAIMS.read(place / "claims.csv") for place in list_shipped(ROOT / "reports" / "reference")]
+    for row in (row for claims in shipped for row in claims.itertuples()):
         found = Estimate(row.value, row.low, row.high)
         if row.verdict in (NOT_COMPARABLE, NOT_RUN):
             assert bool(row.barrier) == (row.verdict == NOT_COMPARABLE), row
