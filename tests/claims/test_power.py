@@ -36,9 +36,8 @@ def test_examples_that_decide_one_training_take_the_nearer_of_both_ends() -> Non
     assert needed(wide, above(0.4)) == "about 900 more sentences for a verdict on this model"  # 4 times
     assert needed(wide, above(0.4), above(0.35)) == "about 900 more sentences for a verdict on this model"
     assert needed(wide, above(0.6)) == "about 2,400 more sentences for a verdict on this model"  # 9 times
-    assert (
-        needed(wide, above(0.55, refuted=0.7)) == "about 380 more sentences for a verdict on this model"
-    )  # 2.25 times
+    # 2.25 times
+    assert needed(wide, above(0.55, refuted=0.7)) == "about 380 more sentences for a verdict on this model"
     assert needed(wide, above(0.5)) == "no number of sentences: it is at the threshold"
     assert recommend(decision("M7", (Estimate(0.5, 0.3, 0.6), above(0.4)))) == ""  # not on examples
 
@@ -60,9 +59,8 @@ def test_seeds_that_decide_put_the_threshold_outside_at_the_spread_seen() -> Non
     assert half(enough, spread) < CLEAR * 0.5 <= half(enough - 1, spread)
     assert times == 1
     assert recommend(decision("R2", (found, above(0.0)), seeds=3)) == f"about {enough - 3:.0f} more seeds"
-    refuted = below(
-        -0.2, refuted=-0.1
-    )  # what refutes is farther from the value than what confirms, and so is decided first
+    # what refutes is farther from the value than what confirms, and so is decided first
+    refuted = below(-0.2, refuted=-0.1)
     assert find_smallest(found, None, refuted, 3)[0] < enough
 
 
@@ -80,7 +78,7 @@ def test_of_pairs_of_seeds_and_sentences_the_smallest_decides(fixed: float) -> N
     assert seeds * times == pytest.approx(min(products))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("found", "these"), NEEDED, ids=str)
 def test_what_is_needed_decides_in_half_of_the_draws(found: Estimate, these: Estimate) -> None:
     seeds, times = find_smallest(found, these, above(0.0), 5)
@@ -123,7 +121,7 @@ def shares_decided(effect: float, seeds: int, ratio: float) -> tuple[float, floa
     return above_it / DRAWS, below_it / DRAWS
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [0.0, 1.0, 2.0, 4.0, 8.0])
 def test_intervals_over_trainings_are_calibrated_and_gain_from_trainings(ratio: float) -> None:
     """At the threshold at most 5 % are decided; the share decided right grows with the trainings.

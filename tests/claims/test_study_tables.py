@@ -5,21 +5,11 @@ from pathlib import Path
 
 import pytest
 from headroom.experiments.ablation.claims import find_changed, right_or_wrong
-from headroom.experiments.arms.paired import main_pair, repulsive_pairs
 from headroom.study.arms import ArmDescription
 from headroom.study.configuration import arms_in, read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
-from report.example_tables import NOT_SHOWN, write_example_study
-from report.example_tasks import TRANSLATION_RUNS
-from tables import RUN, classified, curve, effects, scored, study
-
-
-def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
-    assert example_tables.runs == [*TRANSLATION_RUNS, "sst2.baseline.seed1", "cola.baseline.seed1"]
-    assert example_tables.arm_names == ["baseline", "svgd"]
-    assert set(example_tables.scores["run"]) == set(example_tables.runs)
-    assert all(example_tables.has(name) for name in TABLES if name not in (*NOT_SHOWN, "minimal_pairs"))
+from tables import CLASSIFIER, RUN, classified, curve, effects, scored, study
 
 
 def test_an_experiment_that_was_not_run_is_an_empty_table_with_its_columns() -> None:
@@ -31,11 +21,12 @@ def test_an_experiment_that_was_not_run_is_an_empty_table_with_its_columns() -> 
 
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=("evaluation", "update_cost"), tasks=("sst2", "translation"))
-    assert open_tables(paths).tasks == ["sst2", "translation"]
-    tables = open_tables(paths, described={"translation": TaskDescription(), "sst2": TaskDescription()})
+    rows = [*classified([{"value": 90.0}]), *scored(baseline=[30], svgd=[31])]
+    made = study(tmp_path, evaluation=rows, update_cost=[{"arm": "svgd", "repeat": 0, "seconds": 1.0}])
+    assert open_tables(made.files).tasks == ["sst2", "translation"]
+    tables = open_tables(made.files, described={"translation": TaskDescription(), "sst2": TaskDescription()})
     assert tables.tasks == ["translation", "sst2"]  # in the order of the configuration
-    assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
+    assert tables.of_task("sst2").runs == [CLASSIFIER]
     assert tables.of_task("sst2").tasks == ["sst2"]
     assert tables.of_task("translation").arm_names == ["baseline", "svgd"]
     assert tables.of_task("translation").has("update_cost")
@@ -71,19 +62,17 @@ def test_arms_are_read_with_what_is_their_own(tmp_path: Path) -> None:
     assert (found["sst2"]["spos"].pretrained, first.pretrained) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("section", "ground", "own_trees"),
-    [
-        ({"corpus": {"source": "generated"}, "treebank": {"source": "generated"}}, "generated text", True),
-        ({"corpus": {"source": "catalogue"}, "treebank": {"source": "catalogue"}}, "real text", False),
-        ({"corpus": {"source": "catalogue"}, "encoder": {"source": "hub"}}, "pretrained encoder", False),
-        ({"corpus": {"source": "generated"}, "encoder": {"source": "new"}}, "generated text", False),
-        ({"corpus": {"source": "catalogue"}, "released": {"path": "model"}}, "released model", False),
-    ],
-)
-def test_a_task_stands_on_a_ground(section: dict[str, object], ground: str, own_trees: bool) -> None:
-    found = tasks_in({"translation": section})["translation"]
-    assert (found.ground, found.own_trees) == (ground, own_trees)
+def test_a_task_stands_on_a_ground() -> None:
+    generated, named = {"source": "generated"}, {"source": "catalogue"}
+    for section, ground, own_trees in (
+        ({"corpus": generated, "treebank": generated}, "generated text", True),
+        ({"corpus": named, "treebank": named}, "real text", False),
+        ({"corpus": named, "encoder": {"source": "hub"}}, "pretrained encoder", False),
+        ({"corpus": generated, "encoder": {"source": "new"}}, "generated text", False),
+        ({"corpus": named, "released": {"path": "model"}}, "released model", False),
+    ):
+        found = tasks_in({"translation": section})["translation"]
+        assert (found.ground, found.own_trees) == (ground, own_trees)
 
 
 def test_the_same_training_is_known_again(tmp_path: Path) -> None:
@@ -112,31 +101,6 @@ def test_a_released_model_that_two_tasks_ask_is_one(tmp_path: Path) -> None:
     assert len(trainings(31.1)) == 2
 
 
-def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_path: Path) -> None:
-    arms = [
-        ArmDescription("baseline", "baseline"),
-        ArmDescription("first", "svgd", sites=("first",)),
-        ArmDescription("few", "svgd", heads=2),
-        ArmDescription("noisy", "spos"),
-        ArmDescription("dropped", "svgd", attention_dropout=0.1),
-        ArmDescription("dropping", "baseline", attention_dropout=0.1),
-        ArmDescription("main", "svgd"),
-    ]
-    rows = scored(**{arm.name: [1] for arm in arms})
-    tables = study(tmp_path / "1", known=arms, evaluation=rows)
-    pair = main_pair(tables)
-    assert pair is not None
-    assert (pair.arm.name, pair.reference.name) == ("main", "baseline")
-    assert [(one.arm.name, one.reference.name) for one in repulsive_pairs(tables)] == [
-        ("first", "baseline"), ("noisy", "baseline"), ("dropped", "dropping"), ("main", "baseline"),
-    ]  # fmt: skip
-    without = study(tmp_path / "2", known=arms, evaluation=[row for row in rows if "main" not in row["run"]])
-    pair = main_pair(without)
-    assert pair is not None
-    assert pair.arm.name == "noisy"
-    assert main_pair(study(tmp_path / "3", known=arms, evaluation=scored(baseline=[1], few=[1]))) is None
-
-
 DOWN_TO_HALF = [100 - 5 * step for step in range(11)]
 
 
@@ -148,35 +112,29 @@ def test_shares_of_a_classifier_begin_at_chance(tmp_path: Path) -> None:
     assert list(with_scale(tables.ablation)["scale"]) == [50]
 
 
-@pytest.mark.parametrize(("lowest", "expected"), [(99.5, False), (99.0, True), (20.0, True)])
-def test_a_share_needs_a_point_above_chance(tmp_path: Path, lowest: float, expected: bool) -> None:
-    tables = study(tmp_path, pruning=classified(curve([*[100] * 10, lowest])))
-    rows = with_shares(tables.pruning)
-    assert measurable(rows).all() == expected
+def test_a_share_needs_a_point_above_chance(tmp_path: Path) -> None:
+    for lowest, expected in ((99.5, False), (99.0, True), (20.0, True)):
+        tables = study(tmp_path / str(lowest), pruning=classified(curve([*[100] * 10, lowest])))
+        assert measurable(with_shares(tables.pruning)).all() == expected
 
 
 P = [0.0005, 0.0005, 0.0025, 0.2]
 """Times 4, 4, 2 (Holm: 0.002, 0.002, 0.005, 0.2); Benjamini-Hochberg: 0.001, 0.001, 0.0033, 0.2."""
 
 
-@pytest.mark.parametrize(
-    ("column", "correction", "part", "expected"),
-    [
+def test_corrections_are_over_the_rows_given(tmp_path: Path) -> None:
+    given = zip(classified(effects([-1.0] * 4)), P, (0.001, 0.02, 0.03, 1), (0.001, 0.002, 0.03, 1), strict=True)
+    rows = [row | {"p": p, "p_mcnemar": p, "p_holm": holm, "p_bh": bh} for row, p, holm, bh in given]
+    table = study(tmp_path, ablation=rows).ablation
+    for column, correction, part, expected in (
         ("p_mcnemar", "none", False, 3),
         ("p_mcnemar", "Holm", False, 3),
         ("p_mcnemar", "Benjamini-Hochberg", False, 3),
         ("p", "Holm", False, 1),  # as the table says
         ("p", "Benjamini-Hochberg", False, 2),
         ("p", "Holm", True, 3),  # of some rows only: recomputed
-    ],
-)
-def test_corrections_are_over_the_rows_given(
-    tmp_path: Path, column: str, correction: str, part: bool, expected: int
-) -> None:
-    given = zip(classified(effects([-1.0] * 4)), P, (0.001, 0.02, 0.03, 1), (0.001, 0.002, 0.03, 1), strict=True)
-    rows = [row | {"p": p, "p_mcnemar": p, "p_holm": holm, "p_bh": bh} for row, p, holm, bh in given]
-    table = study(tmp_path, ablation=rows).ablation
-    assert find_changed(table, column, correction, part=part).sum() == expected
+    ):
+        assert find_changed(table, column, correction, part=part).sum() == expected, (column, correction)
 
 
 def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path: Path) -> None:
