@@ -9,13 +9,12 @@ from typing import Any
 import numpy
 import pytest
 from headroom.claims.entries import all_claims, read_papers, rule_of
-from headroom.claims.verdict import FAILS, HOLDS, above, below
+from headroom.claims.verdict import FAILS, HOLDS, above
 from headroom.core import ranks
 from headroom.core.curves import compute_share_kept
 from headroom.core.statistics import (
     Estimate,
     draw_resamples,
-    estimate_mean,
     exchange_outputs,
     exchanges,
     interval,
@@ -30,7 +29,6 @@ from headroom.study.tables import TABLES, StudyTables, TaskDescription
 from headroom.study.task_info import TASKS, TaskKind
 from numpy import ndarray
 from pandas import DataFrame
-from scipy.stats import hypergeom, nchypergeom_fisher
 from tables import Row, at, gated, offset, quality_of, rare, translated_curve
 
 pytestmark = pytest.mark.slow
@@ -453,31 +451,6 @@ def test_single_heads_of_the_paper(examples: int) -> None:
     assert sum(none_improves) / DRAWS <= 0.05
 
 
-@pytest.mark.parametrize(("heads", "roles", "survivors"), [(24, 3, 4), (24, 2, 4), (48, 14, 17)])
-def test_heads_with_a_role_that_survive(heads: int, roles: int, survivors: int) -> None:
-    """With the odds of the paper, 17, and with those of the rule, 3."""
-    least = nchypergeom_fisher(heads, roles, survivors, 3.0)
-    for odds in (17.0, 3.0):
-        urn = nchypergeom_fisher(heads, roles, survivors, odds)
-        found = urn.rvs(size=4000, random_state=numpy.random.default_rng(1))
-        assert (least.cdf(found) < 0.05).mean() <= 0.055
-    random = hypergeom(heads, roles, survivors).rvs(size=4000, random_state=numpy.random.default_rng(2))
-    assert (hypergeom(heads, roles, survivors).sf(random - 1) < 0.05).mean() <= 0.055  # and seldom found by chance
-
-
-def share_refuted(decide: Callable[[RANDOM], str]) -> float:
-    random = numpy.random.default_rng(0)
-    return sum(decide(random) == FAILS for _ in range(300)) / 300
-
-
-@pytest.mark.parametrize("seeds", [2, 3])
-def test_gains_of_the_paper_over_seeds(seeds: int) -> None:
-    """An et al. 2020: +0.8 BLEU, with half a point between seeds; prunability within its margins."""
-    gain, area = above(0.0), below(0.0)
-    assert share_refuted(lambda random: gain.verdict(estimate_mean(random.normal(0.8, 0.7, seeds)))) <= 0.05
-    assert share_refuted(lambda random: area.verdict(estimate_mean(random.normal(-0.016, 0.01, seeds)))) <= 0.05
-
-
 @pytest.mark.parametrize("examples", [200, 500])
 @pytest.mark.parametrize("share", [0.995, 0.992])
 def test_gates_of_the_paper(examples: int, share: float) -> None:
@@ -490,4 +463,5 @@ def test_gates_of_the_paper(examples: int, share: float) -> None:
         score = 1 + kept[:, 1] - kept[:, 2]
         return above(0.97).verdict(Estimate(score[0], *interval(score[1:])))
 
-    assert share_refuted(decide) <= 0.05
+    random = numpy.random.default_rng(0)
+    assert sum(decide(random) == FAILS for _ in range(300)) / 300 <= 0.05

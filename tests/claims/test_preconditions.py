@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.evidence import NO_SKILL
@@ -38,18 +39,15 @@ def agreeing(number: int) -> Given:
     return {"agreement": rows, "ablation": effects([0.0] * number)}
 
 
-def curves(number: int = 48, full: float = 100.0, **more: Any) -> Given:
+def curves(number: int = 48, full: float = 100.0) -> Given:
     """Return a curve of a model with such a score, and the effects of as many heads."""
-    rows = [row | {"value": row["value"] * full / 100, "full": full} | more for row in curve([100.0] * 10 + [0.0])]
+    rows = [row | {"value": row["value"] * full / 100, "full": full} for row in curve([100.0] * 10 + [0.0])]
     return {"pruning": rows, "ablation": effects([0.0] * number)}
 
 
 def skilled(low: float) -> Given:
-    return {"ablation": [row | {"chance": 5.0} for row in heads(48)], "evaluation": [scored_once(10.0, low)]}
-
-
-def scored_once(value: float, low: float = 0.0, **more: Any) -> Row:
-    return {"value": value, "low": low, "high": value + 1} | more
+    score = {"value": 10.0, "low": low, "high": 11.0}
+    return {"ablation": [row | {"chance": 5.0} for row in heads(48)], "evaluation": [score]}
 
 
 def timed(device: str) -> Given:
@@ -79,9 +77,8 @@ def conserved(error: float) -> Given:
 
 def read_trees(news: float) -> Given:
     rows = tracked("E1:1", "obj:to-governor", (0.3, 0.3))
-    sets = {"test": 30.0, "newstest2014": news}
-    evaluation = [scored_once(value, value - 1, set=name) for name, value in sets.items()]
-    return {"attention_stats": rows, "evaluation": evaluation, "about": {"own_trees": False}}
+    scores = [{"set": name, "value": value} for name, value in (("test", 30.0), ("newstest2014", news))]
+    return {"attention_stats": rows, "evaluation": scores, "about": {"own_trees": False}}
 
 
 def functions(pretrained: bool = False, lacking: int = 0) -> Given:
@@ -103,12 +100,12 @@ def surviving(untrained: str) -> Given:
     return {"roles": [*roles, *after], "gates": gated(ENCODER[1:]), "pruned_models": models}
 
 
-def gates(gain: float | None, scope: str = "E", **more: Any) -> Given:
+def gates(gain: float | None, scope: str = "E") -> Given:
     """Return a pruned model, one from scratch, and what the same training without gates gains, if it was run."""
     usual = {"scope": scope, "width": 0.0}
     control = [] if gain is None else [pruned(48, gain, method="continued", **usual)]
     scratch = [pruned(12, -1.0, method="scratch", draw=draw, **usual) for draw in (1, 2, 3)]
-    return {"pruned_models": [pruned(12, 0.0, **usual), *scratch, *control], **more}
+    return {"pruned_models": [pruned(12, 0.0, **usual), *scratch, *control]}
 
 
 def phases(form: str) -> Given:
@@ -151,40 +148,29 @@ LOST = (0.24, 0.34, 0.14)
 
 ROWS: list[tuple[str, str, Given, Given]] = [
     ("M1", "it scores 10.0 [5.0, 11.0], a constant answer 5.00", skilled(5.0), skilled(5.1)),
-    ("M1", "E1:1, E1:2, E1:3, E1:4, E1:5, E1:6 and E1:7 do not reach the output.", alike(7), alike(6)),
-    ("M2", "E1:1, E1:2, E1:3, E1:4, E1:5, E1:6 and E1:7 do not reach the output.", alike(7), alike(6)),
+    *((claim, "E1:6 and E1:7 do not reach the output.", alike(7), alike(6)) for claim in ("M1", "M2", "M3", "M4")),
     ("M2", "it has 47", {"ablation": heads(47)}, {"ablation": heads(48)}),
-    ("M3", "E1:1, E1:2, E1:3, E1:4, E1:5, E1:6 and E1:7 do not reach the output.", alike(7), alike(6)),
-    ("M4", "E1:1, E1:2, E1:3, E1:4, E1:5, E1:6 and E1:7 do not reach the output.", alike(7), alike(6)),
     ("M6", "it has 23", agreeing(23), agreeing(24)),
-    ("M7", "it has 47", curves(47), curves(48)),
-    ("M7", NO_SKILL, curves(full=0.99), curves(full=1.0)),
-    ("M9", NO_SKILL, curves(full=0.99), curves(full=1.0)),
+    *((claim, "it has 47", curves(47), curves(48)) for claim in ("M7", "M15")),
+    *((claim, NO_SKILL, curves(full=0.99), curves(full=1.0)) for claim in ("M7", "M9", "M15")),
     ("M10", "it was timed on cpu", timed("cpu"), timed("a GPU")),
     ("M13", "its first has 21 %", settling(21), settling(20)),
     ("M14", "they come from a pretrained encoder", ranked("pretrained encoder"), ranked("real text")),
-    ("M15", "it has 47", curves(47), curves(48)),
-    ("V1", "they miss it by up to 0.11 %", conserved(0.0011), conserved(0.001)),
-    ("V2", "they miss it by up to 0.11 %", conserved(0.0011), conserved(0.001)),
+    *((claim, "they miss it by up to 0.11 %", conserved(0.0011), conserved(0.001)) for claim in ("V1", "V2")),
     ("V4", "it scores 49 % of it there", read_trees(14.7), read_trees(15.0)),
     ("V6", ONE_ENCODER, functions(pretrained=True), functions()),
     ("V6", "none has", functions(lacking=3), functions(lacking=1)),
-    ("V8", "none has", surviving(untrained="-1"), surviving(untrained="+1")),
-    ("V9", "none has", surviving(untrained="-1"), surviving(untrained="+1")),
-    ("V7", "it gains 2.0 %", gates(2.0), gates(1.9)),
-    ("V7", NO_CONTROL, gates(None), gates(0.0)),
+    *((claim, "none has", surviving(untrained="-1"), surviving(untrained="+1")) for claim in ("V8", "V9")),
+    *((claim, "it gains 2.0 %", gates(2.0), gates(1.9)) for claim in ("V7", "V11")),
     ("V10", "it gains 2.0 %", gates(2.0, "all"), gates(1.9, "all")),
+    ("V7", NO_CONTROL, gates(None), gates(0.0)),
     ("V10", NO_CONTROL, gates(None, "all"), gates(0.0, "all")),
     ("V11", "it was not trained on", gates(None), gates(0.0)),
-    ("V11", "it gains 2.0 %", gates(2.0), gates(1.9)),
     ("V14", "they were learned together to the end", phases("hard"), phases("hardened")),
-    ("R2", "it is 1.00 in training, 1.00 in validation", trained(train=1.0), trained(train=0.99)),
     ("R2", "its losses are not known", trained(train=None), trained()),
-    ("R2", "over 26 %", trained(annealed_share=0.26), trained(annealed_share=0.25)),
-    ("R3", "it is 1.00 in training, 1.00 in validation", trained(train=1.0), trained(train=0.99)),
-    ("R3", "over 26 %", trained(annealed_share=0.26), trained(annealed_share=0.25)),
-    ("R4", NO_GAIN, trained(LOST), trained(GAIN)),
-    ("R7", NO_GAIN, trained(LOST), trained(GAIN)),
+    *((claim, "1.00 in validation", trained(train=1.0), trained(train=0.99)) for claim in ("R2", "R3")),
+    *((claim, "over 26 %", trained(annealed_share=0.26), trained(annealed_share=0.25)) for claim in ("R2", "R3")),
+    *((claim, NO_GAIN, trained(LOST), trained(GAIN)) for claim in ("R4", "R7")),
     *((claim, ONE_RUN.barrier, compared(1), compared(2)) for claim in ("B1", "B2", "B4", "B5", "B6")),
     ("B1", NO_SKILL, compared(2, full=0.99), compared(2, full=1.0)),
 ]
@@ -194,9 +180,10 @@ def decided(claim: str, directory: Path, given: Given) -> list[Decision]:
     return evaluate(study(directory, **given), [all_claims()[claim]])
 
 
-def test_a_claim_is_judged_just_where_its_preconditions_are_met(tmp_path: Path) -> None:
+@pytest.mark.parametrize("paper", "MVRB")
+def test_a_claim_is_judged_just_where_its_preconditions_are_met(paper: str, tmp_path: Path) -> None:
     wrong, seen = [], set()
-    for place, (claim, reason, lacks, has) in enumerate(ROWS):
+    for place, (claim, reason, lacks, has) in enumerate(row for row in ROWS if row[0][0] == paper):
         barriers = [one.whole.barrier for one in decided(claim, tmp_path / f"{place} lacks", lacks) if one.whole]
         if not any(barrier.endswith(reason) for barrier in barriers):
             wrong.append((claim, reason, barriers))
@@ -205,6 +192,7 @@ def test_a_claim_is_judged_just_where_its_preconditions_are_met(tmp_path: Path) 
         wrong += [(claim, reason, one) for one in judged if one.verdict in (NOT_COMPARABLE, NOT_RUN)]
     assert not wrong, wrong
     asked = {(claim.id, one.words) for claim in all_claims().values() for one in claim.preconditions}
+    asked = {one for one in asked if one[0][0] == paper}
     assert asked <= seen, asked - seen
 
 
