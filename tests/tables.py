@@ -18,7 +18,7 @@ from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 from headroom.experiments.tables import REGISTRY
-from headroom.report.first_screen import ClaimVerdict, verdicts
+from headroom.report.first_screen import verdicts
 from headroom.study.arms import ArmDescription
 from headroom.study.tables import RELEASED, StudyTables, TaskDescription, open_tables
 from numpy import ndarray
@@ -26,10 +26,20 @@ from pandas import DataFrame
 
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
 
-OF_ONE_CURVE = (
-    *("run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "method", "setting"),
-    *("layout", "updates"),
-)
+OF_ONE_CURVE = [
+    "run",
+    "epoch",
+    "scope",
+    "order",
+    "normalised",
+    "ranking",
+    "repair",
+    "draw",
+    "method",
+    "setting",
+    "layout",
+    "updates",
+]
 
 
 def write_rows(table: Table, path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -63,23 +73,10 @@ def translated_curve(random: numpy.random.Generator, qualities: ndarray, example
     return numpy.stack([numpy.concatenate([both, matches, totals], axis=1) for matches in systems]).astype(float)
 
 
-def quality_of(shares: ndarray) -> ndarray:
-    """Return the qualities of models that keep these shares of their BLEU.
-
-    Matches of n words in order have a chance of quality to the n-th power, BLEU is the geometric mean over n = 1 to 4:
-    it goes with the quality to the power 2.5.
-    """
-    result: ndarray = numpy.maximum(shares, 1e-6) ** 0.4
-    return result
-
-
 Row = dict[str, Any]
 
-RUN = "translation.baseline.seed1"
-
+RUN, OTHER_RUN = "translation.baseline.seed1", "translation.baseline.seed2"
 CLASSIFIER = "sst2.baseline.seed1"
-
-OTHER_RUN = "translation.baseline.seed2"
 
 
 def study(
@@ -91,11 +88,7 @@ def study(
 ) -> StudyTables:
     """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
 
-    Args:
-        directory: Where tables are written.
-        known: What the study says of the arms of translation.
-        about: What else it says of translation; by default that text and trees are generated.
-        given: By name of the table, their rows.
+    It has these arms of translation, and generated text and trees if nothing else is said about it.
     """
     paths = []
     for name, rows in given.items():
@@ -110,11 +103,11 @@ def study(
     return open_tables(paths, described={"translation": described, **others})
 
 
-def shown(decisions: list[Decision], tables: StudyTables) -> list[ClaimVerdict]:
-    """Return decisions as the page shows them, without what other trainings of the reference studies say."""
-    rows = claim_rows(decisions, tables, "tiny"), number_rows(decisions, [], "tiny")
-    claims, numbers = (DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS)))
-    return verdicts(describe_tasks(claims.assign(spread=math.nan), tables), numbers)
+def say(found: Decision, tables: StudyTables) -> str:
+    """Return what the page says of a decision, without what other trainings of the reference studies say."""
+    claims = DataFrame(claim_rows([found], tables, "tiny"), columns=CLAIMS.names).assign(spread=math.nan)
+    numbers = DataFrame(number_rows([found], [], "tiny"), columns=NUMBERS.names)
+    return verdicts(describe_tasks(claims, tables), numbers)[0].ours
 
 
 class Case(NamedTuple):
@@ -129,7 +122,7 @@ class Case(NamedTuple):
         """Return what is said instead of what should be; "" if it is that."""
         tables = study(directory, **self.given)
         found = next(one for one in evaluate(tables, [all_claims()[claim]]) if self.part in ("", one.part))
-        said = "" if self.ours == "*" else shown([found], tables)[0].ours
+        said = "" if self.ours == "*" else say(found, tables)
         words = re.search("[A-Za-z%]", self.ours)
         agrees = self.ours in said if words else fnmatchcase(numbers_in(said), self.ours)
         verdict = found.verdict.removesuffix(" in this model")
@@ -150,11 +143,7 @@ def verdicts_on(claim: str) -> Callable[[Callable[[], Cases]], Callable[[Path], 
     """Make a test of a function that yields cases of a claim."""
 
     def make(cases: Callable[[], Cases]) -> Callable[[Path], None]:
-        def test(tmp_path: Path) -> None:
-            judge(claim, tmp_path, *cases())
-
-        test.__name__, test.__doc__ = cases.__name__, cases.__doc__
-        return test
+        return lambda tmp_path: judge(claim, tmp_path, *cases())
 
     return make
 
