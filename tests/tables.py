@@ -26,20 +26,10 @@ from pandas import DataFrame
 
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
 
-OF_ONE_CURVE = [
-    "run",
-    "epoch",
-    "scope",
-    "order",
-    "normalised",
-    "ranking",
-    "repair",
-    "draw",
-    "method",
-    "setting",
-    "layout",
-    "updates",
-]
+OF_ONE_CURVE = (
+    *("run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "method", "setting"),
+    *("layout", "updates"),
+)
 
 
 def write_rows(table: Table, path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -80,21 +70,17 @@ CLASSIFIER = "sst2.baseline.seed1"
 
 
 def study(
-    directory: Path,
-    *,
-    known: Sequence[ArmDescription] = (),
-    about: Mapping[str, Any] | None = None,
-    **given: Iterable[Row],
+    directory: Path, known: Sequence[ArmDescription] = (), about: Mapping[str, Any] | None = None, **rows: Iterable[Row]
 ) -> StudyTables:
     """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
 
     It has these arms of translation, and generated text and trees if nothing else is said about it.
     """
     paths = []
-    for name, rows in given.items():
+    for name, own in rows.items():
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu", "chance": 0.0}
         table = REGISTRY.by_name[name]
-        filled = [{name: cell for name, cell in (usual | row).items() if name in table.names} for row in rows]
+        filled = [{name: cell for name, cell in (usual | row).items() if name in table.names} for row in own]
         paths.append(write_rows(table, directory / name / "all.csv", filled))
     usual = {"ground": "generated text", "own_trees": True}
     described = TaskDescription({arm.name: arm for arm in known}, **(usual | (about or {})))
