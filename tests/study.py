@@ -99,14 +99,7 @@ class Project:
 
     def write_study(self, study: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
         """Write a study with some keys changed, values by dotted key, and return the path of that configuration."""
-        changed = copy.deepcopy(dict(study))
-        for key, value in changes.items():
-            *sections, last = key.split(".")
-            place = changed
-            for section in sections:
-                place = place.setdefault(section, {})
-            place[last] = value
-        (self.root / "changed.yaml").write_text(yaml.safe_dump(changed, sort_keys=False))
+        (self.root / "changed.yaml").write_text(yaml.safe_dump(with_keys(study, changes), sort_keys=False))
         return "changed.yaml"
 
     def copy(self, root: Path) -> "Project":
@@ -121,6 +114,18 @@ class Finished:
 
     project: Project
     ended: Ended
+
+
+def with_keys(study: Mapping[str, Any], changes: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a copy of a study with some keys changed, values by dotted key."""
+    changed = copy.deepcopy(dict(study))
+    for key, value in changes.items():
+        *sections, last = key.split(".") if isinstance(key, str) else [key]
+        place = changed
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = copy.deepcopy(value)
+    return changed
 
 
 def own_text(project: Project, changes: Mapping[str, Any] | None = None, **files: str) -> str:
