@@ -84,7 +84,7 @@ test-slurm: everything  ## a study, a time limit, a sweep in shards and a GPU on
 
 test-conda: everything  ## tests of --use-conda with a substitute for conda; then a finished study by it, whose numbers are compared
 	@$(PYTEST) -m conda
-	@$(INSIDE) python tests/conda_study.py "$$STUDY"
+	@$(INSIDE) python tests/stand_in_conda.py work/conda study "$$STUDY"
 
 test-newest: everything  ## install the newest versions within the bounds of pyproject.toml, without the lock, and run a small study
 	@$(INSIDE) python tests/newest.py

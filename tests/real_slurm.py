@@ -59,12 +59,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 @dataclass(frozen=True)
 class Slurm:
-    """A running Slurm.
-
-    Attributes:
-        place: Where its configuration, state and logs are.
-        holder: The process that holds its mount namespace.
-    """
+    """A running Slurm: where its files are, and the process that holds its mount namespace."""
 
     place: Path
     holder: int
@@ -97,7 +92,7 @@ def running(place: Path) -> Iterator[Slurm]:
     holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "bash", "-c", bound])
     slurm = Slurm(place, holder.pid)
     try:
-        wait_until(lambda: _comm(holder.pid) == "sleep", "the mount namespace")
+        wait_until(lambda: Path(f"/proc/{holder.pid}/comm").read_text().strip() == "sleep", "the mount namespace")
         munge = place / "munge"
         files = [f"--{name}-file={munge}/{name}" for name in ("key", "pid", "log", "seed")]
         subprocess.run(slurm.inside(place, "munged", "--force", f"--socket={munge}/socket", *files), check=True)
@@ -118,8 +113,9 @@ def configure(place: Path) -> None:
     for name in ("etc", "state", "spool", "munge"):
         (place / name).mkdir(parents=True)
     (place / "munge").chmod(0o755)
-    (place / "munge" / "key").write_bytes(os.urandom(128))
-    (place / "munge" / "key").chmod(0o400)
+    key = place / "munge" / "key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o400)
     ports = {"controller_port": free_port(), "node_port": free_port()}
     host = socket.gethostname()
     (place / "etc" / "slurm.conf").write_text(CONFIGURATION.format(place=place, host=host, **ports))
@@ -131,10 +127,6 @@ def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
-
-
-def _comm(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def _end(pid_file: Path) -> None:

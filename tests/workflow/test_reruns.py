@@ -1,120 +1,369 @@
-"""What an edit reruns: by the inputs and params of jobs, and, for some edits, by the plan of Snakemake itself."""
+"""What an edit reruns: a changed key the jobs that take it, an edited file those that import it, and nothing else."""
 
-import functools
+import argparse
+import copy
+import importlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable, Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
-from edits import CONTENTS, FILES, STUDIES
-from plans import pretend_finished
-from study import Finished, Project, new_project, planned
+import yaml
+from headroom.__main__ import write_flags
+from headroom.core.errors import HeadroomError
+from headroom.experiments.listed import list_experiments
+from headroom.missing import wrong_criteria
+from headroom.preparation.rules import RULES as PREPARATION
+from headroom.report.rules import RULES as DECISIONS
+from headroom.settings.load import load_study
+from headroom.settings.study import Study
+from headroom.study.jobs import JobForm, forms_of
+from headroom.study.plan import Plan
+from headroom.study.sources import PARAMS, Sources
+from headroom.study.stages import Stage, Values, fill
+from study import ROOT, TINY, Finished, differing, new_project, planned, rows
 
 pytestmark = pytest.mark.long
 
-Projects = Callable[[str], Project]
+RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
+PLAIN = {"arms": {"baseline": {"method": "baseline"}}, "gates": {"ways": []}}
+PAIRS = {name: {side: f"text/{name}.{side}" for side in ("source", "target")} for name in ("train", "valid", "test")}
+TABLES = {"source": "files", "valid": "text/valid.tsv", "test": "text/test.tsv", "labels": ["bad", "good"]}
+OWN: dict[str, Any] = {
+    "study": "own",
+    "seeds": [1],
+    "translation": {
+        "corpus": {"source": "files", **PAIRS},
+        "treebank": {"source": "files", "path": "text/own.conllu"},
+        **PLAIN,
+    },
+    "classification": {
+        "reviews": {"corpus": TABLES, "released": {"path": "classifier"}, **PLAIN},
+        "hops": {"corpus": {"source": "catalogue"}, "encoder": {"source": "self-attentive"}, **PLAIN},
+    },
+    "tasks": {
+        "novels": {
+            "task": "language",
+            "corpus": {"source": "files", "path": "text/train.source"},
+            "released": {"path": "decoder"},
+            "pairs": {"path": "text/train.tsv"},
+        },
+    },
+}
+"""A study of text, trees and models of the user's own, which the tiny one has not."""
 
-PACKAGE = "workflow/headroom"
+JOBS = (
+    "seeds|detailed_seeds|intervention.replacement|bakeoff.criteria|training.(epochs|early_checkpoints)|pruning.scopes"
+)
+JOBS += "|gates.(penalties|kept_shares|random_draws|ways|from_scratch.*)|released.(earlier|removable)|treebank.source"
+JOBS += "|corpus.far"
+"""Keys on which it depends which jobs and which files there are."""
+
+LEFT_OUT = {
+    "sampling.resamples": "removal",  # it judges by the heads' own outcomes
+    "scores.(examples|batch_examples)": "pruning_epochs pruning_compared scores_compared",
+    "training.(epochs|early_checkpoints)": "training_from_scratch update_cost",
+    "pruning.(criteria|normalisations|random_draws)": "pruning_epochs pruning_compared",
+    "pruning.(step|test_examples)": "pruning_compared",
+    "pruning.main": "pruning_compared gates",
+    "gates.(penalties|random_draws)": "from_scratch gates gates_controls",
+    "gates.(kept_shares|kept_heads)": "from_scratch gates",
+    "gates.gate_learning_rate": "from_scratch",
+    "treebank.sentences": "treebank",  # of trees that come with the text
+}
+"""By keys, the rules whose programs take them and whose jobs do not depend on them."""
+
+BESIDE = {
+    "(detailed_)?seeds": "rankings roles",
+    "arm.*": "update_cost",
+    "attention_stats.relations|corpus.seed": "treebank",
+    "gates.(penalties|kept_shares|random_draws)": "attention_stats_pruned",
+    "gates.ways|released.earlier": "roles rankings",
+    "pruning.scopes": "pruning",
+    "pruning.(criteria|main)": "",
+    "bakeoff.(repairs|step|examples|test_examples|random_draws)": "pruning_compared scores_compared",
+    "corpus.far": "ablation evaluation",
+    "released.removable": "removal",
+    "pairs.path": "text",
+}
+"""By keys, the rules whose jobs depend on them by other flags than their own."""
+
+
+class ParsedError(Exception):
+    """A command line was read as far as it goes; carries its parser."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A study and its jobs, none of which is run."""
+
+    configuration: Mapping[str, Any]
+
+    @cached_property
+    def plan(self) -> Plan:
+        return Plan(load_study(self.configuration))
+
+    @cached_property
+    def jobs(self) -> dict[tuple[str, ...], tuple[JobForm, Values]]:
+        """Every job by its rule and wildcards."""
+        forms = forms_of(self.plan, RULES)
+        return {(form.rule.title, *map(str, key)): (form, dict(key)) for form in forms for key in form.calls}
+
+    def decisions(self) -> dict[tuple[str, ...], str]:
+        """Return the params by which jobs are run again."""
+        return {job: form.decided_by(self.plan, values) for job, (form, values) in self.jobs.items()}
+
+    def files(self) -> dict[tuple[str, ...], tuple[dict[str, list[str]], dict[str, list[str]]]]:
+        """Return the inputs and outputs of jobs by their flags."""
+        return {
+            job: (form.inputs(self.plan, values), outputs(self.plan, form, values))
+            for job, (form, values) in self.jobs.items()
+        }
+
+    def told(self) -> dict[tuple[str, ...], str]:
+        """Return all that the programs of jobs are told."""
+        files = self.files()
+        return {job: form.job(self.plan, values, *files[job]) for job, (form, values) in self.jobs.items()}
+
+
+def outputs(plan: Plan, form: JobForm, values: Values) -> dict[str, list[str]]:
+    """Return the output files of a job by flag."""
+    return {flag: [fill(path, values) for path in paths] for flag, paths in form.outputs(plan).items()}
+
+
+def taken(planned: Planned) -> dict[tuple[str, ...], set[tuple[str, str]]]:
+    """Return the tasks and keys that the programs of every job take, by their command lines."""
+    found: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    read: dict[tuple[str, str, str], list[str]] = {}
+    for job, (form, values) in planned.jobs.items():
+        for stage, own in form.of(values):
+            call = job[0], stage.name, planned.plan.task_of(own)
+            if call not in read:
+                read[call] = keys_of(stage, planned.plan, own)
+            found.setdefault(job, set()).update((call[-1], key) for key in read[call])
+    return found
+
+
+def keys_of(stage: Stage, plan: Plan, values: Values) -> list[str]:
+    """Return the keys of the configuration that a program takes, the flags of a call given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(argparse.ArgumentParser, "error", stop)  # flags that name files are missing
+        try:
+            importlib.import_module(stage.place).main([*write_flags(stage.decided_by(plan, values))])
+        except ParsedError as parsed:
+            return list(parsed.args[0].get_default("flags") or {})
+        except HeadroomError:  # it takes files alone
+            return []
+    raise AssertionError(f"{stage.place} runs without files")
+
+
+def stop(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    raise ParsedError(parser)
+
+
+def changes(section: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Yield every key of a configuration with other values that may be right."""
+    for key, value in section.items():
+        place = (*above, key)
+        if isinstance(value, dict):
+            yield from changes(value, place)
+        elif isinstance(value, bool):
+            yield place, [not value]
+        elif isinstance(value, int | float):
+            yield place, [value + 1, value - 1, value / 2, value * 2, 0.25]
+        elif isinstance(value, list):
+            yield place, [value[:-1], *([*value, other] for other in (0.25, 2, *words()) if other not in value)]
+        else:
+            yield place, [1, 2, 0.25, *words()]
+
+
+@cache
+def words() -> list[str]:
+    """Return all values that keys of the configuration are chosen from, and a word that is none."""
+    schema = json.dumps(Study.model_json_schema())
+    found = [json.loads(f"[{one}]") for one in re.findall(r'"enum": \[(.*?)\]', schema)]
+    consts = re.findall(r'"const": "(.*?)"', schema)
+    return list(dict.fromkeys([*consts, *(str(word) for one in found for word in one), "word"]))
+
+
+def other_study(study: Planned, place: tuple[str, ...], values: list[Any]) -> Planned | None:
+    """Return the study with the first other value of a key that is right, if any is."""
+    used = study.plan.study.used()
+    for value in values:
+        changed = copy.deepcopy(dict(study.configuration))
+        section: Any = changed
+        for key in place[:-1]:
+            section = section[key]
+        section[place[-1]] = value
+        try:
+            other = Planned(changed)
+            if other.plan.study.used() != used and not wrong_criteria(other.plan):
+                return other
+        except HeadroomError:
+            continue
+    return None
+
+
+def known_as(place: tuple[str, ...]) -> tuple[str | None, str]:
+    """Return the task of a key and the name by which programs take it."""
+    if place[0] != "tasks":
+        return None, ".".join(place)
+    _, task, *rest = place
+    if rest[0] == "arms":
+        return task, f"arm.{rest[2]}"
+    return task, ".".join(rest[-2:] if "retraining" in rest else rest[:2])
+
+
+def rules_for(table: Mapping[str, str], key: str) -> set[str]:
+    """Return the rules that a table has for a key."""
+    return {rule for pattern, rules in table.items() if re.fullmatch(pattern, key) for rule in rules.split()}
+
+
+TINY_STUDY: dict[str, Any] = yaml.safe_load((ROOT / TINY).read_text())
+
+
+def other_keys(study: Planned) -> set[tuple[str, str]]:
+    """Return the keys of a study by the kind of their task."""
+    kind_of = study.plan.kind_of
+    named = (known_as(place) for place, _ in changes(study.configuration))
+    return {(kind_of(task or ""), key) for task, key in named}
+
+
+@pytest.mark.parametrize("written", [TINY_STUDY, OWN], ids=lambda written: written["study"])
+def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str, Any]) -> None:
+    study, tiny = (Planned(json.loads(load_study(one).used())) for one in (written, TINY_STUDY))
+    known = set() if written is TINY_STUDY else other_keys(tiny)
+    before, files, told, takes = study.decisions(), study.files(), study.told(), taken(study)
+    wrong: list[object] = []
+    tried = 0
+    for place, values in changes(study.configuration):
+        task, key = known_as(place)
+        if place[0] in ("study", "device", "gpus") or (study.plan.kind_of(task or ""), key) in known:
+            continue
+        if (other := other_study(study, place, values)) is None:
+            continue
+        tried += 1
+        arm = f".{place[3]}." if key.startswith("arm.") else ""
+        taking = {
+            job for job, own in takes.items() if arm in str(job) and any(k == key and task in (None, t) for t, k in own)
+        }
+        after, files_after, told_after = other.decisions(), other.files(), other.told()
+        both = before.keys() & after.keys()
+        changed = {job for job in both if before[job] != after[job]}
+        found = {
+            "too much": {job[0] for job in changed - taking} - rules_for(BESIDE, key),
+            "too little": {job[0] for job in (taking & both) - changed} - rules_for(LEFT_OUT, key),
+        }
+        if not re.fullmatch(JOBS, key):
+            moved = {job for job in both if files_after[job] != files[job]}
+            found |= {
+                "other jobs": {job[0] for job in before.keys() ^ after.keys()},
+                "other files": {job[0] for job in moved - changed},
+                "told, not compared": {job[0] for job in both - changed if told_after[job] != told[job]},
+            }
+        wrong += [(".".join(place), what, rules) for what, rules in found.items() if rules]
+    assert tried > 40
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+LOADING = """
+import json, os, sys
+import fairseq, transformers  # what takes long to import and is not of the package
+
+for line in sys.stdin:
+    name, job = json.loads(line)
+    if not os.fork():
+        sys.argv = ["headroom", job]
+        from headroom.__main__ import main
+        main()
+        modules = [str(module.__file__) for key, module in sys.modules.items() if key.startswith("headroom.")]
+        with open(f"{name}.loaded", "w") as stream:
+            json.dump(modules, stream)
+        os._exit(0)
+    if os.wait()[1]:
+        sys.exit(f"{name} fails")
+"""
+"""A program that runs jobs, each in a process of its own, and writes which modules they load."""
+
+
+def test_what_a_running_stage_loads_is_in_its_import_closure(finished: Finished, tmp_path: Path) -> None:
+    study = finished.project.copy(tmp_path / "project")
+    made, sources = Planned(TINY_STUDY), Sources(study.root / "workflow")
+    plan, place = made.plan, study.root / "workflow"
+    chosen = {}  # a job for each rule and kind of task
+    for form, values in made.jobs.values():
+        chosen.setdefault(f"{form.rule.title}-{plan.kind_of(plan.task_of(form.of(values)[0][1]))}", (form, values))
+    jobs = {
+        name: form.job(plan, values, form.inputs(plan, values), outputs(plan, form, values))
+        for name, (form, values) in chosen.items()
+    }
+    lines = [json.dumps([name, job.replace("<results>", "results")]) for name, job in jobs.items()]
+    inside = {**os.environ, "PYTHONPATH": str(place)}
+    command = [sys.executable, "-c", LOADING]
+    ended = subprocess.run(command, input="\n".join(lines), text=True, cwd=study.root, env=inside, capture_output=True)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    wrong = {}
+    for name, (form, values) in chosen.items():
+        known: set[str] = set()
+        for stage, own in form.of(values):
+            engine = plan.engine(own["run"]) if stage.loads_model else None
+            known.update(sources.of_stage(stage.place, *stage.imports(plan, own), engine=engine))
+        loaded = json.loads((study.root / f"{name}.loaded").read_text())
+        modules = {file: ".".join(Path(file).relative_to(place).with_suffix("").parts) for file in loaded}
+        others = {
+            file for file, module in modules.items() if not re.fullmatch(PARAMS, module.removesuffix(".__init__"))
+        }
+        wrong |= {name: others - known} if others - known else {}
+    assert not wrong, wrong
+
+
 COPIED = ("results", ".snakemake", "work", "logs", "reports")
+DECIDED = {"claims": 1, "report": 1}
 
 
-@pytest.fixture(scope="module")
-def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Projects:
-    """Return a function from a study to a project with the files that it names."""
-
-    @functools.cache
-    def project(name: str) -> Project:
-        made = new_project(tmp_path_factory.mktemp(name) / "project")
-        for file in FILES:
-            (made.root / file).parent.mkdir(exist_ok=True)
-            (made.root / file).write_text(CONTENTS.get(Path(file).suffix, f"{file}\n"))
-        return made
-
-    return project
-
-
-@pytest.fixture(scope="module")
-def pretended(unfinished: Projects) -> Projects:
-    """Return a function from a study to a project in which it counts as finished, without running it."""
-
-    @functools.cache
-    def project(name: str) -> Project:
-        made = unfinished(name)
-        pretend_finished(made.root, written(made, name, {}))
-        return made
-
-    return project
-
-
-def written(project: Project, name: str, changes: Mapping[str, Any]) -> str:
-    """Write a study of `edits` with some keys changed."""
-    own = json.loads(json.dumps(STUDIES[name]))  # its sections share dictionaries
-    return project.write_study({"study": name, "seeds": [1], **own}, changes)
-
-
-CLAIMED = {"claims": 1, "report": 1}
-
-
-@pytest.mark.parametrize(
-    ("changes", "jobs"),
-    [
-        ({}, {}),
-        ({"translation.evaluation.beam": 6}, {"evaluation": 2, "configuration": 1, **CLAIMED}),
-        (
-            {"classification.pairs.bakeoff.retraining.updates": 4},
-            {"bakeoff_retraining": 1, "configuration": 1, **CLAIMED},
-        ),
-    ],
-)
-def test_snakemake_adds_what_is_downstream_of_a_value(
-    pretended: Projects, changes: Mapping[str, Any], jobs: dict[str, int]
-) -> None:
-    project = pretended("generated")
-    study = written(project, "generated", changes)
-    assert planned(project.snakemake("-n", study=study)) == jobs
-
-
-@pytest.mark.parametrize(
-    ("path", "jobs"),
-    [
-        (
-            "methods/propagation.py",
-            {"attention_stats": 4, "rankings": 1, "roles": 1, "phenomena": 1, "attention_maps": 2, **CLAIMED},
-        ),
-        ("report/templates/page.css", {"report": 1}),
-        ("../../docs/report.md", {}),
-    ],
-)
-def test_snakemake_adds_what_is_downstream_of_a_file(pretended: Projects, path: str, jobs: dict[str, int]) -> None:
-    project = pretended("generated")
-    study, file = written(project, "generated", {}), project.root / PACKAGE / path
-    content = file.read_bytes()
-    file.write_bytes(content + b"\n")
-    try:
-        assert planned(project.snakemake("-n", study=study)) == jobs
-    finally:
-        file.write_bytes(content)
-
-
-def test_touching_every_file_reruns_nothing(study: Project) -> None:
-    for path in study.root.rglob("*"):
+def test_an_edited_value_reruns_what_takes_it_whatever_the_dates_of_files(finished: Finished, tmp_path: Path) -> None:
+    clone = new_project(tmp_path / "clone")
+    for name in COPIED:
+        place = clone.root / name
+        shutil.copytree(
+            finished.project.root / name, place, copy_function=shutil.copy, symlinks=True, dirs_exist_ok=True
+        )
+    for path in clone.root.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
             os.utime(path)
-    assert planned(study.snakemake("-n")) == {}
+    ended = clone.snakemake(study=clone.configure({"translation.evaluation.beam": 6}))
+    assert planned(ended) == {"evaluation": 4, "configuration": 1, **DECIDED}
+    assert "6" in (clone.root / "results" / "tiny" / "configuration.json").read_text()
 
 
-@pytest.mark.parametrize("copy", [shutil.copy, shutil.copy2], ids=["new dates", "old dates"])
-def test_a_clone_with_copied_results_reruns_nothing(
-    finished: Finished, tmp_path: Path, copy: Callable[[str, str], str]
-) -> None:
-    clone = new_project(tmp_path / "clone")
-    for path in clone.root.rglob("*"):
-        os.utime(path)
-    for name in COPIED:
-        shutil.copytree(
-            finished.project.root / name, clone.root / name, copy_function=copy, symlinks=True, dirs_exist_ok=True
-        )
-    assert planned(clone.snakemake("-n")) == {}
+def test_an_edited_file_reruns_what_imports_it(finished: Finished, tmp_path: Path) -> None:
+    study = finished.project.copy(tmp_path / "project")
+    stage = study.root / "workflow/headroom/experiments/settling/stage.py"
+    stage.write_text(stage.read_text() + "\n# edited\n")
+    assert planned(study.snakemake()) == {"rankings": 2, **DECIDED}
+    assert differing(*(place.root / "results" / "tiny" for place in (study, finished.project))) == []
+
+
+SWEEPS = {
+    "translation.baseline.seed1": ("keep_one/{run}.zero", "pruning/{run}.all.zero", "pruning/{run}.sites.zero"),
+    "entailment.baseline.seed1": ("ablation/{run}.zero", "ablation_halves/{run}.zero", "pruning_epochs/{run}"),
+}
+"""Every rule that can be cut, in one of the tasks; tests/stages/test_shards.py has every stage in both."""
+
+
+def test_sweeps_in_shards_give_the_same_tables(finished: Finished, tmp_path: Path) -> None:
+    study = finished.project.copy(tmp_path / "project")
+    tables = [f"results/tiny/{table.format(run=run)}.csv" for run, names in SWEEPS.items() for table in names]
+    ended = study.snakemake(*tables, "--config", "shards=2")
+    assert ended.status == 0, ended.output
+    assert ended.output.count("_shard:") >= 4 * 2
+    for table in tables:
+        assert rows(study.root / table) == rows(finished.project.root / table), table

@@ -1,1 +1,0 @@
-"""How many heads every site has."""
