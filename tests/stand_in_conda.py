@@ -2,7 +2,7 @@
 
 Snakemake finds `conda` on PATH and conda-forge by its name. `set_up` writes a `conda` into a directory, with a channel
 of its own in the place of conda-forge, so that envs/*.yaml are used unchanged: Python and pip come from the channel,
-all else from pip's own index. Python is thin: a `pyvenv.cfg` that points to this machine's interpreter, and links to it.
+all else from pip's own index. Python is thin: a `pyvenv.cfg` with the place of this interpreter, and links to it.
 
     python tests/stand_in_conda.py work/conda study config.yaml
 

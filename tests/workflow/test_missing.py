@@ -38,13 +38,11 @@ def write_model(place: Path) -> None:
 
 WRONG_TABLES = {
     "not UTF-8": (b"sentence\tlabel\n" + LATIN_1, "line 2: not UTF-8; convert the file"),
-    "UTF-16": ("sentence\tlabel\n".encode("utf-16"), "line 1: not UTF-8; convert the file"),
     "empty": (b"", "empty file; write the names of the columns"),
     "no header": (
         TABLE.partition(b"\n")[2],
         "line 1: no column 'sentence' in a dog sees a cat, good; name the columns",
     ),
-    "commas": (TABLE.replace(b"\t", b","), "line 1: no column 'sentence' in sentence,label; name"),
     "a column less": (TABLE + b"a dog\n", "line 32: 1 column; write 2 columns"),
     "undeclared label": (TABLE + b"a dog\tfine\n", "line 32: undeclared label 'fine'; use one of bad, good"),
 }

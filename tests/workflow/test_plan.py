@@ -1,21 +1,17 @@
 """The plan of a study: its runs and files, the settings of its jobs, and the bounds of their memory."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 import yaml
 from headroom.core.memory import PROGRAM
-from headroom.experiments.evaluation.experiment import EVALUATE
 from headroom.experiments.gates import experiment as gates
 from headroom.experiments.listed import list_experiments
 from headroom.experiments.pruning import experiment as pruning
 from headroom.experiments.settling.experiment import SETTLE
-from headroom.experiments.training import experiment as training
-from headroom.experiments.update_cost import experiment as update_cost
-from headroom.missing import missing_files, wrong_criteria
+from headroom.missing import missing_files
 from headroom.preparation.rules import RULES as PREPARATION
 from headroom.report.rules import RULES as DECISIONS
 from headroom.settings.load import load_study, read_study
@@ -31,11 +27,6 @@ OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "
 
 def planned(**sections):
     return Plan(load_study({"study": "s", "seeds": [1, 2], **sections}))
-
-
-def by_criteria(criteria, main="gradient-example", **sections):
-    pruning = {"criteria": criteria, "main": main}
-    return planned(translation={"pruning": pruning, "arms": {"baseline": {"method": "baseline"}}, **sections})
 
 
 BOTH = planned(
@@ -122,31 +113,6 @@ def gate_settings(plan, method, run=RUN):
     return gates.settings(method, plan, {"run": run})
 
 
-class TestSettingsOfJobs:
-    def test_have_what_matters_alone(self):
-        of = partial(settings_of, plan=BOTH)
-        assert set(of(training.TRAIN, run=RUN)) == {"arm", "training", "model"}
-        assert set(of(training.TRAIN, run="pairs.baseline.seed1")) == {"arm", "training"}
-        assert set(of(EVALUATE, run=RUN)) == {"evaluation", "decoding", "sampling"}
-        assert set(of(EVALUATE, run="pairs.baseline.seed1")) == {"labelling", "sampling"}
-        assert not {"epochs", "early_checkpoints"} & of(update_cost.TIME, task="translation")["training"].keys()
-        assert "early_checkpoints" in of(training.TRAIN, run=RUN)["training"]
-        assert "early_checkpoints" not in training.scratch_settings(BOTH, {"run": RUN})["training"]
-        assert "scopes" not in of(pruning.PRUNE, run=RUN, scope="all", replacement="zero")["pruning"]
-        assert not {"penalties", "ways"} & gate_settings(BOTH, "exact")["gates"].keys()
-        assert not {"kept_shares", "kept_heads"} & gate_settings(BOTH, "hard-concrete")["gates"].keys()
-
-    def test_have_the_main_criterion_where_a_job_rests_on_it(self):
-        plan = by_criteria(["gradient-token"], main="gradient-token")
-        assert plan.with_main(RUN, "timing")["pruning"] == {"main": "gradient-token"}
-        assert (
-            settings_of(pruning.PRUNE, plan, run=RUN, scope="sites", replacement="zero")["pruning"]["main"]
-            == "gradient-token"
-        )
-        assert gate_settings(plan, "controls")["pruning"] == {"main": "gradient-token"}
-        assert "pruning" not in gate_settings(plan, "exact")
-
-
 def encoder(source, **task):
     return {"corpus": {"source": "generated"}, "encoder": {"source": source}, **task}
 
@@ -196,18 +162,6 @@ class TestLayoutsTrainedFromTheStart:
         assert seeds == {"scratch": 2**31 + 1, "random1": 2**31 + 1, "rewound-init": 1}
         far = planned(seeds=[2**32 - 1], translation={})
         assert seed_of(far, "translation.baseline.seed4294967295", "scratch") == 2**31 - 1
-
-
-def test_criteria_that_a_task_lacks():
-    rows = [
-        (["gradient-example", "relevance", "gates"], []),
-        (["grad"], ["criteria: unknown criterion 'grad'", "main: "]),
-        (["gradient-token"], ["main: 'gradient-example' is not in pruning.criteria"]),
-    ]
-    for criteria, messages in rows:
-        found = wrong_criteria(by_criteria(criteria))
-        starts = [f"configuration: translation.pruning.{message}" for message in messages]
-        assert [line[: len(start)] for line, start in zip(found, starts, strict=True)] == starts
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):

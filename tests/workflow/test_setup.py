@@ -1,9 +1,9 @@
-import functools
 import importlib.metadata
 import importlib.util
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -50,54 +49,34 @@ def test_this_environment_satisfies_the_lock() -> None:
     assert f"fairseq-fixed=={importlib.metadata.version('fairseq-fixed')}" in wanted
 
 
-def lock_program() -> ModuleType:
-    """Return envs/lock.py, which is not part of a package."""
-    spec = importlib.util.spec_from_file_location("lock", ENVS / "lock.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@functools.cache
-def import_graph() -> Any:
-    """Return the imports; a criterion imports the computation of its scores when the stage `scores` calls it."""
-    import grimp
-
-    options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
-    graph = grimp.build_graph("headroom", cache_dir=None, **options)
-    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="torch")
-    return graph
-
-
 RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
 
 
 def test_conda_environments_hold_what_the_stages_of_their_rules_import() -> None:
-    missing = []
+    import grimp
+
+    options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
+    graph = grimp.build_graph("headroom", cache_dir=None, **options)
+    # a criterion imports the computation of its scores when the stage `scores` calls it
+    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="torch")
+    owners = importlib.metadata.packages_distributions()
+    wanted = runpy.run_path(str(ENVS / "lock.py"))["conda_environments"]()
+
+    def lacking(module: str, environment: str) -> set[str]:
+        """Return the distributions that a module imports, directly or through others, and an environment has not."""
+        modules = {module, *graph.find_descendants(module)}
+        found = {other for one in modules for other in graph.find_upstream_modules(one)}
+        imported = {owners[other][0] for other in found if graph.is_module_squashed(other) and other in owners}
+        named = {one.name for one in wanted[environment]}
+        named |= {"fairseq-fixed"} if (ENVS / f"{environment}.post-deploy.sh").exists() else set()
+        return {*map(canonicalize_name, imported)} - {*map(canonicalize_name, named)}
+
+    missing = {"classifiers": lacking("headroom.engines.hub.classifier", "torch")}
     for rule in RULES:
         largest = "fairseq" if rule.environment is Plan.environment_of else "plain"  # text from the Hub has torch's
         name = rule.environment if isinstance(rule.environment, str) else largest
-        missing += [(stage.name, distributions_of(stage.place) - named_in(name)) for stage in rule.stages]
-    missing.append(("classifiers", distributions_of("headroom.engines.hub.classifier") - named_in("torch")))
-    assert not [(stage, names) for stage, names in missing if names]
-
-
-def named_in(environment: str) -> set[str]:
-    """Return the libraries that a conda environment is made for, and the compiled one."""
-    named = {canonicalize_name(wanted.name) for wanted in lock_program().conda_environments()[environment]}
-    return named | ({"fairseq-fixed"} if (ENVS / f"{environment}.post-deploy.sh").exists() else set())
-
-
-def distributions_of(name: str) -> set[str]:
-    """Return the distributions that a stage or a package imports, directly or through modules of this package."""
-    graph = import_graph()
-    modules = {name, *graph.find_descendants(name)}
-    found = {other for module in modules for other in graph.find_upstream_modules(module)}
-    imported = {other for other in found if graph.is_module_squashed(other)}
-    owners = importlib.metadata.packages_distributions()
-    return {canonicalize_name(owners[name][0]) for name in imported if name in owners}
+        missing |= {f"{rule.title}: {stage.name}": lacking(stage.place, name) for stage in rule.stages}
+    assert not {stage: names for stage, names in missing.items() if names}
 
 
 def write_executable(path: Path, text: str) -> None:
