@@ -6,8 +6,6 @@ import json
 import pytest
 import yaml
 
-pytestmark = pytest.mark.long
-
 CONLLU = "1\tDogs\tdog\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_\n\n" * 2
 LINES = {"train": 5, "valid": 4, "test": 3}
 
