@@ -67,7 +67,6 @@ MADE_ANYWHERE = shutil.ignore_patterns(
 MADE_AT_TOP = {"results", "reports", "work", "logs"}
 
 TINY = "tests/workflow/tiny.yaml"
-SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))
 RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
 
 
@@ -126,17 +125,6 @@ def with_keys(study: Mapping[str, Any], changes: Mapping[Any, Any]) -> dict[Any,
             place = place.setdefault(section, {})
         place[last] = copy.deepcopy(value)
     return changed
-
-
-def own_text(project: Project, changes: Mapping[str, Any] | None = None, **files: str) -> str:
-    """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
-    (project.root / "text").mkdir()
-    corpus: dict[str, Any] = {"source": "files"}
-    for name in ("train", "valid", "test"):
-        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
-        for side in ("source", "target"):
-            (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
-    return project.configure({"translation.corpus": corpus, "study": "own", **(changes or {})})
 
 
 def environment() -> dict[str, str]:

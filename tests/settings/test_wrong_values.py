@@ -50,10 +50,8 @@ translation.training.early_checkpoints: [0.5, 0.5]
   => translation.training.early_checkpoints: 0.5 does not rise; give each share once, the lowest first
 translation.intervention.replacement: [mean] => translation.intervention.replacement:
 translation.intervention.replacement: [zero, mean, mean] => translation.intervention.replacement:
-translation.intervention.replacement: [zero, median] => translation.intervention.replacement.1:
 translation.intervention.replacement: [zero, first]
   => translation.intervention.replacement: first applies only to language mo
-translation.removal.repair: weld => translation.removal.repair:
 translation.pruning.criteria: [gradients] => translation.pruning.criteria: unknown criterion 'gradients'
 translation.pruning.main: nothing => translation.pruning.main:
 translation.pruning.criteria: [gradient-example, gates], translation.gates: {ways: []}
@@ -71,13 +69,9 @@ translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
 translation.scores.examples: 50 => translation.scores.examples: 50 exceeds the examples of `choose`; give at most 20
 translation.attention_stats.relations: [obj, obj] => translation.attention_stats.relations:
-translation.attention_stats.relations: [DOBJ] => translation.attention_stats.relations.0
-translation.treebank: {source: trees} => translation.treebank: … 'trees'
-translation.treebank: {source: catalogue, treebank: ptb} => translation.treebank.treebank:
 translation.corpus: {source: catalogue}, translation.treebank: {source: generated}
   => translation.treebank.source: text that is not generated
 translation.corpus.source: internet => translation.corpus: … 'internet' … 'files'
-translation.corpus: {source: catalogue, dataset: europarl} => translation.corpus.dataset:
 translation.corpus: {source: files, train: {source: a, target: b}} => translation.corpus.valid:
 translation.corpus.far: many => translation.corpus.far:
 translation.corpus: {source: sacrebleu}
@@ -115,14 +109,12 @@ classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.t
   => classification.entailment.corpus.train: missing; give training text, or a model at
 classification: {rte: {corpus: {dataset: rte}}} => classification.rte.corpus: the key 'source' is missing
 classification: {rte: {corpus: {source: files}}} => classification.rte.corpus.labels:
-classification: {rte: {corpus: {source: catalogue, dataset: qqp}}} => classification.rte.corpus.dataset:
 classification: {rte: {corpus: {source: hub, dataset: "{run}"}}} => classification.rte.corpus.dataset:
 classification: {rte: {corpus: {source: hub, dataset: x, sentences: [a, b, c]}}} => classification.rte.corpus.sentences:
 classification: {rte: {corpus: {source: hub, dataset: x, far: {choose: x}}}} => classification.rte.corpus.far:
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [one] => corpus.labels:
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [a, " b"] => corpus.labels
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [1, "1.0"] => is given twice
-classification.entailment.corpus: LABELLED, classification.entailment.corpus.metrics: [bleu] => corpus.metrics
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.metrics: [f1, f1]
   => entailment.corpus.metrics: … 'f1' is given twice
 classification.entailment.labelling: {metrics: [f1, f1]} => entailment.labelling.metrics: … 'f1' is given twice
@@ -141,7 +133,6 @@ corpus: {source: files} => tasks.text.corpus: no text; give path, or valid and t
 corpus: {source: files, valid: v} => tasks.text.corpus: no text; give path, or valid and test
 corpus.test: t => tasks.text.corpus: give either path, or valid and test
 corpus.valid_share: 0.6, corpus.test_share: 0.6 => tasks.text.corpus: valid_share 0.6 and
-corpus: {source: catalogue, dataset: wikitext-103} => tasks.text.corpus.dataset:
 corpus.far: {check: f} => tasks.text.corpus.far: 'check' cannot name a far-domain
 windows: {length: 8, stride: 9} => tasks.text.windows: stride 9 leaves pieces out
 windows: {length: 1} => tasks.text.windows.length:
@@ -152,7 +143,6 @@ pruning: {scopes: [E]} => tasks.text.pruning.scopes:
 """,
     "released": """
 released: {path: ., dtype: float32} => translation.released.dtype:
-released: {library: jax, path: .} => translation.released:
 released: {library: transformers, path: .}, gates: {ways: []}
   => translation.gates: does not apply to the released model
 released: {library: transformers, path: ., name: owner/model} => give one of path, name and package

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from headroom.data.catalogue import Dataset, read_entries
-from study import SENTENCES, Ended, Project, environment, new_project, own_text, run
+from study import Ended, Project, environment, new_project, run
 
 pytestmark = pytest.mark.long
 
@@ -28,39 +28,38 @@ def shown(ended: Ended) -> list[str]:
     return lines[first:]
 
 
-def nothing_made(project: Project, study: str) -> None:
-    """Check that no part of a corpus is left."""
-    corpus = project.root / "results" / study / "translation" / "corpus"
-    assert [path for path in corpus.rglob("*") if path.is_file()] == []
-
-
 def test_what_cannot_run_is_told_before_any_job(project: Project) -> None:
-    """A wrong key of the configuration is told alike, by Study's own message; test_wrong_values.py has them all."""
+    """Libraries, text and settings at once; test_wrong_values.py has what is wrong in a configuration."""
     bounds = project.root / "pyproject.toml"
     bounds.write_text(bounds.read_text().replace("numpy>=2,<3", "numpy>=1,<2"))
-    study = project.configure(
-        {"translation.pruning.criteria": ["gradients"], "translation.treebank": {"source": "files", "path": "gone"}}
-    )
-    ended = project.snakemake(study=study)
+    (project.root / "text").mkdir()
+    corpus: dict[str, object] = {"source": "files"}
+    for name in ("train", "valid", "test"):
+        sides = corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
+        for side, place in sides.items():
+            more = (name, side) == ("train", "target")
+            (project.root / place).write_text("".join(f"sentence {number}\n" for number in range(40 + more)))
+    wrong = {"translation.corpus": corpus, "translation.pruning.criteria": ["gradients"]}
+    ended = project.snakemake(study=project.configure(wrong))
     assert ended.status == 1
     assert "Traceback" not in ended.output
     for told in (
         "environment: numpy has version 2.",
-        "configuration: translation.treebank.path: no file gone in",
+        "text/train.source: 40 lines, but text/train.target has 41",
         "configuration: translation.pruning.criteria: unknown criterion 'gradients'",
     ):
         assert told in ended.output
     assert not (project.root / "results").exists()
 
 
-def test_wrong_text_of_your_own_is_refused_before_anything_is_made_of_it(project: Project) -> None:
-    study = own_text(project, train_target=SENTENCES + "more\n")
-    ended = project.snakemake("results/own/translation/binarised/prepared.json", *BRIEFLY, study=study)
+def test_a_job_that_refuses_its_input_shows_its_message(project: Project) -> None:
+    (project.root / "own.conllu").write_text("1\tdogs\tdog\tNOUN\t_\t_\t7\tdep\t_\t_\n\n")  # a tree without a root
+    study = project.configure({"translation.treebank": {"source": "files", "path": "own.conllu"}})
+    ended = project.snakemake("results/tiny/translation/treebank.conllu", *BRIEFLY, study=study)
     first, message = shown(ended)
-    assert first == "text_translation failed; the end of logs/own/text/translation.log:"
-    assert message.startswith("    error: text/train.source: 40 lines, but text/train.target has 41")
+    assert first == "treebank failed; the end of logs/tiny/treebank/translation.log:"
+    assert message.startswith("    error: own.conllu, line 1: ")
     assert "python -m headroom --libraries" not in ended.output  # the command
-    nothing_made(project, "own")
 
 
 def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
@@ -71,10 +70,11 @@ def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", study=study)
-    message = shown(ended)[1]
+    message = "".join(shown(ended)[1:3])
     assert f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}" in message
     assert "replace the file in the mirror" in message
-    nothing_made(project, "corrupt")
+    corpus_files = (project.root / "results" / "corrupt" / "translation" / "corpus").rglob("*")
+    assert [path for path in corpus_files if path.is_file()] == []
 
 
 DYING = """#!/bin/sh

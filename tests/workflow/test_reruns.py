@@ -88,7 +88,6 @@ BESIDE = {
     "gates.(penalties|kept_shares|random_draws)": "attention_stats_pruned",
     "gates.ways|released.earlier": "roles rankings",
     "pruning.scopes": "pruning",
-    "pruning.(criteria|main)": "",
     "bakeoff.(repairs|step|examples|test_examples|random_draws)": "pruning_compared scores_compared",
     "corpus.far": "ablation evaluation",
     "released.removable": "removal",
