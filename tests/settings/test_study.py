@@ -72,15 +72,9 @@ class TestTasks:
     OWN: ClassVar = {"corpus": {"source": "generated"}, "treebank": {"source": "generated"}}
 
     def test_have_any_name_and_kind(self):
-        pairs = {"task": "classification", **self.OWN}
-        study = load_study(
-            {"tasks": {"captions": {"task": "translation"}, "news": {"task": "translation"}, "p": pairs}}
-        )
-        assert [(name, task.task) for name, task in study.tasks.items()] == [
-            ("captions", "translation"),
-            ("news", "translation"),
-            ("p", "classification"),
-        ]
+        kinds = {"captions": "translation", "news": "translation", "pairs": "classification"}
+        study = load_study({"tasks": {name: {"task": kind} for name, kind in kinds.items()}})
+        assert {name: task.task for name, task in study.tasks.items()} == kinds
         assert "captions.baseline.seed1" in study.runs()
 
     def test_are_the_same_as_they_were_written_before(self):

@@ -45,7 +45,6 @@ translation.training.epochs: many => translation.training.epochs: … valid inte
 translation.training.learning_rate: .inf => translation.training.learning_rate:
 translation.training.early_checkpoints: [0.5, 1.0]
   => translation.training.early_checkpoints: 1 is no share; give numbers between 0 and 1 with at most three
-translation.training.early_checkpoints: [0.0005] => early_checkpoints: 0.0005 is no share
 translation.training.early_checkpoints: [0.5, 0.5]
   => translation.training.early_checkpoints: 0.5 does not rise; give each share once, the lowest first
 translation.intervention.replacement: [mean] => translation.intervention.replacement:
@@ -63,7 +62,6 @@ translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 exceeds s
 translation.gates.penalties: [0.1234567, 0.12345671] => translation.gates:
 translation.gates.from_scratch: [0.5] => translation.gates: … from_scratch: 0.5
 translation.gates.from_scratch_starts: [scratch, scratch] => translation.gates: … from_scratch_starts: scratch
-translation.gates.from_scratch_starts: [rewound] => translation.gates.from_scratch_starts.0: … 'rewound-init'
 translation.gates.ways: [hard-concrete.X] => translation.gates.ways.0: … 'hard-concrete.E'
 translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
@@ -73,7 +71,6 @@ translation.corpus: {source: catalogue}, translation.treebank: {source: generate
   => translation.treebank.source: text that is not generated
 translation.corpus.source: internet => translation.corpus: … 'internet' … 'files'
 translation.corpus: {source: files, train: {source: a, target: b}} => translation.corpus.valid:
-translation.corpus.far: many => translation.corpus.far:
 translation.corpus: {source: sacrebleu}
   => translation.corpus.source: test sets of sacrebleu have no training text … translation.released
 translation.corpus: PAIRS => translation.corpus.train.source: no file a in
@@ -108,11 +105,9 @@ classification: {rte: {corpus: LABELLED, released: {path: "-x"}}}, seeds: [1] =>
 classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.tsv, labels: [a, b]}
   => classification.entailment.corpus.train: missing; give training text, or a model at
 classification: {rte: {corpus: {dataset: rte}}} => classification.rte.corpus: the key 'source' is missing
-classification: {rte: {corpus: {source: files}}} => classification.rte.corpus.labels:
 classification: {rte: {corpus: {source: hub, dataset: "{run}"}}} => classification.rte.corpus.dataset:
 classification: {rte: {corpus: {source: hub, dataset: x, sentences: [a, b, c]}}} => classification.rte.corpus.sentences:
 classification: {rte: {corpus: {source: hub, dataset: x, far: {choose: x}}}} => classification.rte.corpus.far:
-classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [one] => corpus.labels:
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [a, " b"] => corpus.labels
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.labels: [1, "1.0"] => is given twice
 classification.entailment.corpus: LABELLED, classification.entailment.corpus.metrics: [f1, f1]
@@ -130,12 +125,10 @@ bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}
   => tasks.text.bakeoff.retraining.updates: only classifiers and models of fairseq are trained further
 corpus: {source: generated} => tasks.text.corpus:
 corpus: {source: files} => tasks.text.corpus: no text; give path, or valid and test
-corpus: {source: files, valid: v} => tasks.text.corpus: no text; give path, or valid and test
 corpus.test: t => tasks.text.corpus: give either path, or valid and test
 corpus.valid_share: 0.6, corpus.test_share: 0.6 => tasks.text.corpus: valid_share 0.6 and
 corpus.far: {check: f} => tasks.text.corpus.far: 'check' cannot name a far-domain
 windows: {length: 8, stride: 9} => tasks.text.windows: stride 9 leaves pieces out
-windows: {length: 1} => tasks.text.windows.length:
 pairs: {path: ""} => tasks.text.pairs.path:
 treebank: {source: generated} => tasks.text.treebank.source: text that is not generated
 ablation: {far_sets: [moon]} => tasks.text.ablation.far_sets: 'moon' is not a far domain
