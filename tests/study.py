@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-PATIENCE = 60.0
-"""Seconds until what takes a second or two must have happened; only what hangs takes as long anywhere."""
+PATIENCE = 240.0
+"""Seconds until what takes some seconds must have happened; only what hangs takes as long on any machine."""
 
 
 @dataclass(frozen=True)
