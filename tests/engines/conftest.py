@@ -8,7 +8,7 @@ import pytest
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.training import EpochRecord, Progress
-from models import toy_text, write_encoder
+from models import copied, toy_text, write_encoder
 from toy_fine_tuning import write_toy_encoder
 from training_runs import Classification, Kind, Translation
 
@@ -24,8 +24,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def load(written: Callable[[str], Path]) -> Load:
-    """Return a fresh model of a family, by default a BERT."""
-    return lambda family="bert", attention="sdpa": ClassificationModel.load(written(family), "cpu", attention)
+    """Return a fresh model of a family, by default a BERT: a copy of what was loaded once."""
+    loaded = cache(lambda family, attention: ClassificationModel.load(written(family), "cpu", attention))
+    return lambda family="bert", attention="sdpa": copied(loaded(family, attention))
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from headroom.engines.hub.verification import Trial, check_interventions, check_
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from models import (
-    CONFIGURATIONS,
     EAGER_ONLY,
+    FAMILIES,
     MASKED_ONLY,
     REFUSED,
     SEQ2SEQ,
@@ -23,7 +23,7 @@ from models import (
 )
 
 
-@pytest.fixture(params=[family for family in CONFIGURATIONS if family not in REFUSED])
+@pytest.fixture(params=[family for family in FAMILIES if family not in REFUSED])
 def family(request):
     return request.param
 

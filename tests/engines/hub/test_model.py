@@ -8,9 +8,9 @@ import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.weights import fuse_activations
-from models import CLASSIFIER_FAMILIES, build_small, inputs_of
+from models import CLASSIFIERS, build_small, inputs_of
 
-USABLE = sorted({*CLASSIFIER_FAMILIES} - {"deberta", "mpnet"})
+USABLE = sorted({*CLASSIFIERS} - {"deberta", "mpnet"})
 
 
 def by_position(model, batches):
@@ -40,7 +40,7 @@ class TestModel:
             written(family), attn_implementation="eager"
         ).eval()
         tokenizer = transformers.AutoTokenizer.from_pretrained(written(family))
-        segments = ["token_type_ids"] if family in ("albert", "bert", "electra") else []
+        segments = ["token_type_ids"] if family in ("albert", "albert-groups", "bert", "electra") else []
         taken = ["input_ids", "attention_mask", *segments]
         found = by_position(model, model.batches(pairs, examples=5))
         for row, (first, second) in enumerate(zip(pairs.first, pairs.second)):

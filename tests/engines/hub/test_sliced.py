@@ -15,8 +15,8 @@ from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
 from models import (
-    CONFIGURATIONS,
     EAGER_ONLY,
+    FAMILIES,
     MASKED_ONLY,
     REFUSED,
     TASKS,
@@ -27,7 +27,7 @@ from models import (
     write_language_model,
 )
 
-FAMILIES = [family for family in CONFIGURATIONS if family not in {*REFUSED, *MASKED_ONLY}]
+CHOSEN = [family for family in FAMILIES if family not in {*REFUSED, *MASKED_ONLY}]
 
 
 def outcome(model, family):
@@ -64,7 +64,7 @@ def load(directory, family):
 
 
 @pytest.mark.parametrize("removed", ["uneven", "group", "layer", "same"])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", CHOSEN)
 def test_a_sliced_model_is_loaded_saved_and_loaded_by_transformers(family, removed, tmp_path):
     model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa")
     sites = find_sites(model)
