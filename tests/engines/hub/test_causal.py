@@ -1,0 +1,128 @@
+"""Language models: windows of documents, frequencies of pieces, and sweeps over all units."""
+
+import json
+from string import ascii_lowercase
+
+import numpy
+import pytest
+import torch
+import transformers
+from headroom.core.errors import HeadroomError
+from headroom.core.interventions import Intervention
+from headroom.engines.hub.causal.engine import CausalEngine
+from headroom.engines.hub.causal.judging import WindowSet
+from headroom.engines.hub.causal.model import CausalModel
+from headroom.engines.hub.causal.windows import Window, Windows, cut_documents
+from headroom.engines.hub.weights import fuse_activations
+from headroom.settings.answers import WindowSettings
+from models import build_small, inputs_of, letter_tokenizer, write_documents, write_language_model
+from oracles import drawn_replacements, of_every_form
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+LENGTHS = (9, 4, 7, 2, 9)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    tokenizer, made = letter_tokenizer(ascii_lowercase), build_small("llama")
+    made.config.pad_token_id = tokenizer.pad_token_id
+    return write_language_model(tmp_path_factory.mktemp("model"), made, tokenizer)
+
+
+@pytest.fixture(scope="module")
+def model(written):
+    return CausalModel.load(written, "cpu")
+
+
+@pytest.mark.parametrize("unit", ["head", "group"])
+def test_sweeps_over_units_give_what_whole_passes_give(model, unit):
+    rows = [[3 + (5 * row + place * place) % 20 for place in range(length)] for row, length in enumerate(LENGTHS)]
+    windows = Windows([Window(pieces, 1 + row % 2 * (len(pieces) > 4), "", 1) for row, pieces in enumerate(rows)])
+    judged, whole = (
+        WindowSet(name="text", windows=windows, windows_at_once=2, resamples=2, about="") for _ in range(2)
+    )
+    full, replacements, units = judged.judge(model), drawn_replacements(model.live_sites), model.units(unit)
+    tried = [one for heads in units[:: len(units) // 4] for one in of_every_form(heads, model.sites)]
+    tried += [Intervention(frozenset(heads), replacement="resample") for heads in units[::3]]
+    for one in [*tried, *tried[::7]]:
+        found = judged.judge_under(model, one, full, replacements)
+        with model.gates.applied(one, replacements):
+            expected = whole.judge(model)
+        assert found.answers == expected.answers, one
+        losses = [outcome.sample.statistics["loss"][:, 0] for outcome in (found, expected, full)]
+        numpy.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+        assert not numpy.allclose(losses[0], losses[2], rtol=1e-4)
+
+
+def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(model, written, tmp_path):
+    corpus = write_documents(tmp_path / "corpus", ["a b", "a"])
+    (corpus / "choose.jsonl").write_text('"c c d"\n')
+
+    def counted():
+        found = CausalEngine(corpus=corpus, tokenizer_of=written, device="cpu").frequencies(model)
+        pieces = [model.tokenizer.convert_ids_to_tokens(place) for place in found.nonzero()[:, 0].tolist()]
+        return dict(zip(pieces, found[found > 0].tolist()))
+
+    (corpus / "train.jsonl").write_text("")
+    assert counted() == {"c": 2, "d": 1}
+    (corpus / "train.jsonl").write_text('"a b"\n"a"\n')
+    assert counted() == {"a": 2, "b": 1}
+
+
+def test_windows_longer_than_the_model_reads_are_refused(written, tmp_path):
+    (tmp_path / "test.jsonl").write_text(json.dumps("a b c d e f " * 50) + "\n")
+    windows = WindowSettings(length=128)
+    engine = CausalEngine(corpus=tmp_path, tokenizer_of=written, device="cpu", windows=windows)
+    model = engine.load(str(written))
+    with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 32 pieces of the model; give less"):
+        engine.batches(model, engine.examples("test"), 2)
+
+
+@torch.inference_mode()
+def test_a_fused_activation_changes_logits_by_rounding_alone():
+    model, inputs = build_small("gpt2"), inputs_of("gpt2")
+    expected = model(**inputs).logits
+    fuse_activations(model)
+    torch.testing.assert_close(model(**inputs).logits, expected, rtol=1e-5, atol=1e-6)
+    states = torch.linspace(-4, 4, 99)
+    fused = torch.nn.functional.gelu(states, approximate="tanh")
+    assert all(torch.equal(layer.mlp.act(states), fused) for layer in model.transformer.h)
+
+
+WORDS = [f"w{number}" for number in range(40)]
+DOCUMENTS = [" ".join(WORDS[:7]), " ".join(WORDS[10:12]), "w20", " ".join(WORDS[30:39])]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """Return a tokenizer with a piece for every word."""
+    words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="w0"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=words)
+
+
+def pieces(windows):
+    return [window.pieces for window in windows.windows]
+
+
+def test_no_window_spans_two_documents(tokenizer):
+    found = cut_documents(tokenizer, DOCUMENTS, length=4, stride=4)
+    assert pieces(found) == [[0, 1, 2, 3], [4, 5, 6], [10, 11], [30, 31, 32, 33], [34, 35, 36, 37]]
+    assert found.texts[1] == "w4 w5 w6"
+    assert [window.size for window in found.windows] == [9, 6, 4, 12, 12]  # without the first word, which is context
+    with pytest.raises(HeadroomError, match="no document has two pieces"):
+        cut_documents(tokenizer, ["w1", "w2"], length=4, stride=4)
+
+
+def test_no_piece_is_predicted_twice_where_windows_overlap(tokenizer):
+    found = cut_documents(tokenizer, DOCUMENTS[:1], length=4, stride=2).windows
+    assert [window.pieces[window.first :] for window in found] == [[1, 2, 3], [4, 5], [6]]
+    assert [window.pieces for window in found] == [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6]]
+
+
+def test_some_windows_of_a_set_are_spread_over_it(tokenizer):
+    every = pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2))
+    assert pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=3)) == [every[0], every[2], every[5]]
+    some = cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=3, limit=2)
+    assert pieces(some) == [every[0], every[2]]
+    assert pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=99)) == every
