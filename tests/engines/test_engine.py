@@ -1,4 +1,4 @@
-"""Engines are complete and chosen by a flag, and what a stage loads is in its sources."""
+"""What a stage loads is in its sources; scores of translations add up to sacrebleu's."""
 
 import re
 import subprocess
@@ -6,8 +6,11 @@ import sys
 from pathlib import Path
 
 import headroom
+import numpy
 import pytest
+from headroom.engines.translation_scores import ReferenceSet
 from headroom.study.sources import PARAMS, Sources
+from sacrebleu.metrics import BLEU, CHRF
 
 
 def test_a_command_line_waits_for_no_engine():
@@ -34,3 +37,22 @@ def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
     modules = {file: ".".join(Path(file).relative_to(root).with_suffix("").parts) for file in ended.stdout.split()}
     loaded = {file for file, name in modules.items() if not re.fullmatch(PARAMS, name.removesuffix(".__init__"))}
     assert loaded <= set(Sources(root).of_stage("headroom.experiments.scores.stage", engine="fairseq"))
+
+
+REFERENCES = ["the cat sat on the mat .", "a dog , it barks !", "", "naïve „quotes“ 3.5 %", "one two three four five"]
+SYSTEMS = [
+    REFERENCES,
+    ["the cat sat on a mat .", "a dog it barks !", "", "naive quotes 3.5 %", "one two three four"],
+    [""] * 5,
+    ["x y z"] * 5,
+    ["the cat sat on the mat .", "", "something", "3.5 %", "five four three two one"],
+]
+
+
+def test_scores_of_translations_are_sacrebleus():
+    for system in SYSTEMS:
+        found = ReferenceSet(REFERENCES).sample(system, numpy.arange(1.0, 6.0), numpy.full(5, 2.0)).scores()
+        assert found["bleu"] == pytest.approx(BLEU().corpus_score(system, [REFERENCES]).score, abs=1e-9)
+        assert found["chrf"] == pytest.approx(CHRF().corpus_score(system, [REFERENCES]).score, abs=1e-9)
+    assert found["exact"] == pytest.approx(20)  # the first alone
+    assert found["loss"] == pytest.approx((1 + 2 + 3 + 4 + 5) / 10)
