@@ -1,6 +1,7 @@
 """States of the plain model reused under interventions: the logits are those of a whole pass, at less cost."""
 
 import itertools
+from functools import cache
 
 import numpy
 import pytest
@@ -13,12 +14,12 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.removal import fold
 from headroom.methods.judging import Judge
-from models import ATTENTIONS, toy_text, write_encoder, write_self_attentive
+from models import ATTENTIONS, copied, toy_text, write_encoder, write_self_attentive
 from oracles import drawn_replacements
 
 LAYERS = 3
 EXACT = {"rtol": 1e-5, "atol": 1e-6}
-MODELS = [*ATTENTIONS, ("camembert", "sdpa"), ("xlm-roberta", "sdpa"), ("self-attentive", "sdpa")]
+MODELS = [*ATTENTIONS, ("self-attentive", "sdpa")]
 INTERVENTIONS = (
     *("E3:2", "E2:1 E3:4", "E1:2", "E2:3", "E1:1 E1:2 E1:3 E1:4", "E3:1 E3:2 E3:3 E3:4", "E1:1*0.5 E3:2*2.0"),
     *(
@@ -37,7 +38,10 @@ TEXT = toy_text(examples=22)
 
 @pytest.fixture(scope="module")
 def load(tmp_path_factory):
-    def make(family="bert", attention="sdpa", layers=LAYERS):
+    """Return a fresh model: a copy of what was loaded once."""
+
+    @cache
+    def loaded(family, attention, layers):
         directory = tmp_path_factory.mktemp(family)
         if family == "self-attentive":
             write_self_attentive(directory)
@@ -45,7 +49,7 @@ def load(tmp_path_factory):
             write_encoder(directory, family, layers=layers)
         return ClassificationModel.load(directory, "cpu", attention)
 
-    return make
+    return lambda family="bert", attention="sdpa", layers=LAYERS: copied(loaded(family, attention, layers))
 
 
 def interventions(model):
@@ -70,7 +74,7 @@ def test_logits_are_those_of_whole_passes_in_any_order(load, family, attention):
     states = PlainStates(model, batches)
     tried = interventions(model)
     assert len(tried) == (2 if family == "self-attentive" else len(INTERVENTIONS))
-    check(model, states, batches, [*tried, *tried[::-1], PLAIN])
+    check(model, states, batches, [*tried, *tried[::-3], PLAIN])
     assert not any("forward" in vars(module) for module in model.model.modules())
 
 
@@ -147,7 +151,7 @@ def stored_bytes(states):
 def test_memory_is_bounded_and_batches_beyond_it_are_computed(load, family):
     model = load(family, "eager")
     batches = model.batches(TEXT, examples=5)
-    tried = interventions(model)
+    tried = interventions(model)[::2]
     unbounded = PlainStates(model, batches)
     check(model, unbounded, batches, tried)
     most = stored_bytes(unbounded)
@@ -185,7 +189,7 @@ class TestOtherModels:
             if sliced:
                 model.remove(parse_profile(sliced, model.sites))
             judge = Judge(model, judged, replacements=drawn_replacements(model.live_sites))
-            for one in interventions(model):
+            for one in interventions(model)[::2]:
                 found = judge.outcome(one)
                 with model.gates.applied(one, judge.replacements):
                     expected = judged.judge(model)
@@ -202,12 +206,12 @@ class TestFirstPosition:
         with torch.inference_mode():
             return read_at_first_position(model.model, model.live_sites, batch.inputs)
 
-    @pytest.mark.parametrize(("family", "attention"), ATTENTIONS)
-    def test_heads_on_the_first_piece_read_nothing_else(self, load, family, attention):
-        model = load(family, attention)
-        last = self.last_layer(model)
-        assert last is not None
-        assert last.attention is model.live_sites[-1].attention
+    def test_heads_on_the_first_piece_read_nothing_else(self, load):
+        for family, attention in ATTENTIONS:
+            model = load(family, attention)
+            last = self.last_layer(model)
+            assert last is not None, family
+            assert last.attention is model.live_sites[-1].attention
 
     def test_attention_to_changed_states_stays_whole(self, load):
         model = load()

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.engines.hub import readout
 from headroom.engines.hub.readout import Readout, best_pieces, rank_pieces, read_pieces
-from models import CAUSAL, EAGER_ONLY, REFUSED, SEQ2SEQ, build_small, inputs_of
+from models import CAUSAL, REFUSED, SEQ2SEQ, build_small, inputs_of
 
 FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
 CHANGED = ("gemma2", "granite", "cohere")
@@ -17,7 +17,7 @@ TARGET = torch.tensor([3, 29, 0, 7, 7, 12])
 @torch.inference_mode()
 @pytest.mark.parametrize("family", FAMILIES)
 def test_readings_are_those_of_whole_logits_in_parts_of_any_size(family, monkeypatch):
-    model = build_small(family, "eager" if family in EAGER_ONLY else "sdpa")
+    model = build_small(family)
     if family == "bart":
         model.final_logits_bias.copy_(torch.linspace(-2, 2, 30))
     if family == "granite":

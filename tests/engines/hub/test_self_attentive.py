@@ -1,24 +1,42 @@
-"""The self-attentive classifier follows the paper's formulas, for single examples and padded batches."""
+"""The self-attentive classifier follows the paper's formulas, and its hops are heads like any others."""
+
+import copy
+import itertools
+import json
 
 import numpy
 import pytest
 import torch
+from headroom.core.heads import Head, Site, parse_profile
 from headroom.data.labelled import LabelledText
+from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.self_attentive import redundancy
 from headroom.engines.hub.sites import attention_maps, find_sites
-from headroom.engines.removal import remove_heads
-from models import HOPS, INPUTS, STATES, self_attentive_configuration, toy_model, write_self_attentive
+from headroom.engines.removal import fold, remove_heads
+from models import (
+    ATTENTION,
+    HOPS,
+    INPUTS,
+    STATES,
+    UNITS,
+    copied,
+    self_attentive_configuration,
+    toy_model,
+    write_self_attentive,
+)
+from oracles import FORMS, drawn_replacements, of_every_form
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
-    return write_self_attentive(tmp_path_factory.mktemp("self-attentive") / "epoch1")
+def loaded(tmp_path_factory):
+    directory = write_self_attentive(tmp_path_factory.mktemp("self-attentive") / "epoch1")
+    return ClassificationModel.load(directory, "cpu")
 
 
 @pytest.fixture
-def model(directory):
-    return ClassificationModel.load(directory, "cpu")
+def model(loaded):
+    return copied(loaded)
 
 
 @pytest.fixture
@@ -128,3 +146,40 @@ class TestPenalty:
         remove_heads(sites, frozenset(sites[0].kept_heads()))
         loss = model(**INPUTS, labels=labels).loss
         torch.testing.assert_close(loss, torch.nn.functional.cross_entropy(model(**INPUTS).logits, labels))
+
+
+class TestRemoval:
+    @torch.no_grad()
+    def test_every_set_of_hops_sliced_is_the_same_masked(self):
+        exact = toy_model(self_attentive_configuration()).double()
+        for training, *kept, form in itertools.product(*[(False, True)] * (1 + HOPS), range(FORMS)):
+            masked, sliced = (copy.deepcopy(exact).train(training) for _ in "ms")
+            removed = frozenset(Head("E", 1, index) for index, stays in enumerate(kept, start=1) if not stays)
+            (live,) = sites = find_sites(sliced)
+            intervention, replacements = of_every_form(removed, [live.site])[form], drawn_replacements(sites)
+            Gates(sites=find_sites(masked), batch_first=True).apply(intervention, replacements)
+            fold(sites, intervention, replacements)
+            remove_heads(sites, removed)
+            expected, found = masked(**INPUTS).logits, sliced(**INPUTS).logits
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+            assert [index in live.kept for index in range(1, HOPS + 1)] == [*kept]
+            # per hop: its row of W_s2, and its columns of the fully connected layer
+            lost = sum(p.numel() for p in exact.parameters()) - sum(p.numel() for p in sliced.parameters())
+            shared = 0 if any(kept) else ATTENTION * STATES  # W_s1 goes with the last hop
+            assert lost == len(removed) * (ATTENTION + UNITS * STATES) + shared
+
+    @torch.no_grad()
+    def test_a_sliced_model_comes_back_from_its_directory(self, loaded, pairs, tmp_path):
+        (batch,) = loaded.batches(pairs, examples=12)
+        for profile in ("", "E1:2", "E1:1 E1:2 E1:3", "E1:1 E1:2 E1:3 E1:4"):
+            sliced, removed = copied(loaded), parse_profile(profile, loaded.sites)
+            sliced.remove(removed)
+            sliced.save(tmp_path / "sliced")
+            assert json.loads((tmp_path / "sliced/config.json").read_text())["headroom"]["removed"] == profile
+            reloaded = ClassificationModel.load(tmp_path / "sliced", "cpu")
+            with loaded.gates.masked(removed):
+                expected = loaded.logits(batch)
+            for one in (sliced, reloaded):
+                torch.testing.assert_close(one.logits(batch), expected, rtol=1e-5, atol=1e-5)
+            assert [live.kept for live in reloaded.live_sites] == [live.kept for live in sliced.live_sites]
+            assert reloaded.sites == loaded.sites == [Site("E", 1, HOPS)]

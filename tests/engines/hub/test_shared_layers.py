@@ -28,7 +28,7 @@ from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
 from headroom.methods.syntax import relation_pointing
-from models import build_small, toy_text, write_encoder
+from models import build_small, copied, toy_text, write_encoder
 from oracles import drawn_replacements
 
 LAYERS, HEADS = 3, 4
@@ -61,44 +61,44 @@ def copied_directory(directory, tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def shared(directory):
-    return ClassificationModel.load(directory, "cpu", "eager")
+@pytest.fixture(scope="module")
+def loaded(directory, copied_directory):
+    return [ClassificationModel.load(place, "cpu", "eager") for place in (directory, copied_directory)]
 
 
 @pytest.fixture
-def copied(copied_directory):
-    return ClassificationModel.load(copied_directory, "cpu", "eager")
+def shared(loaded):
+    return copied(loaded[0])
 
 
 @pytest.fixture
-def both(shared, copied):
-    return shared, copied
+def both(shared, loaded):
+    return shared, copied(loaded[1])
 
 
 def test_a_site_is_a_group_and_counts_the_layers_that_use_it(both):
-    shared, copied = both
+    shared, separate = both
     assert [(live.site, live.uses) for live in shared.live_sites] == [(SHARED, LAYERS)]
-    assert [(live.site, live.uses) for live in copied.live_sites] == [(site, 1) for site in COPIES]
+    assert [(live.site, live.uses) for live in separate.live_sites] == [(site, 1) for site in COPIES]
     sites = find_sites(build_small("albert-groups"))  # 3 layers, 2 groups of 2 modules: as transformers divides them
     assert [(str(live.site), live.uses) for live in sites] == [("E1", 2), ("E2", 2), ("E3", 1), ("E4", 1)]
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("gone", ["", "E1:2", "E1:1 E1:3", "E1:1 E1:2 E1:3 E1:4"])
-def test_a_shared_head_is_removed_with_all_of_its_copies(both, gone, tmp_path):
-    shared, copied = both
-    removed = Intervention.parse(gone).removed
-    (batch,) = shared.batches(TEXT, examples=12)
-    with copied.gates.masked([copy for head in removed for copy in copies_of(head)]):
-        expected = copied.logits(batch)
-    with shared.gates.masked(removed):
+def test_a_shared_head_is_removed_with_all_of_its_copies(both, tmp_path):
+    whole, separate = both
+    (batch,) = whole.batches(TEXT, examples=12)
+    for gone in ("", "E1:2", "E1:1 E1:3", "E1:1 E1:2 E1:3 E1:4"):
+        shared, removed = copied(whole), Intervention.parse(gone).removed
+        with separate.gates.masked([copy for head in removed for copy in copies_of(head)]):
+            expected = separate.logits(batch)
+        with shared.gates.masked(removed):
+            torch.testing.assert_close(shared.logits(batch), expected, **EXACT)
+        shared.remove(removed)
         torch.testing.assert_close(shared.logits(batch), expected, **EXACT)
-    shared.remove(removed)
-    torch.testing.assert_close(shared.logits(batch), expected, **EXACT)
-    shared.save(tmp_path / "sliced")
-    again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "sliced")
-    torch.testing.assert_close(again(**batch.inputs).logits, expected, **EXACT)
+        shared.save(tmp_path / "sliced")
+        again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "sliced")
+        torch.testing.assert_close(again(**batch.inputs).logits, expected, **EXACT)
 
 
 def test_ablation_is_that_of_plain_transformers_without_columns_of_the_output(directory, shared):
@@ -118,9 +118,9 @@ def test_ablation_is_that_of_plain_transformers_without_columns_of_the_output(di
 
 
 def test_gradients_of_gates_add_up(both):
-    shared, copied = both
+    shared, separate = both
     (batch,) = shared.batches(TEXT, examples=12)
-    expected = sum(gate_gradients(copied, batch).values())
+    expected = sum(gate_gradients(separate, batch).values())
     torch.testing.assert_close(gate_gradients(shared, batch)[SHARED], expected, **EXACT)
 
 
