@@ -12,7 +12,7 @@ from headroom.engines.hub.load import load
 from models import write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 WRITERS = {
     "decoder": lambda place: write_decoder(place, num_hidden_layers=2, num_key_value_heads=2),
