@@ -67,7 +67,7 @@ def size(model):
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_any_set_of_heads_sliced_is_the_same_masked(data):
     training, precision = data.draw(st.booleans()), data.draw(st.sampled_from([torch.float32, torch.float64]))
@@ -93,7 +93,7 @@ def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(fairseq, te
     plain.model.double()
     (batch,) = plain.batches(*(side[:3] for side in texts), sentences=3)
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(data=st.data())
     def check(data):
         removed = data.draw(st.frozensets(st.sampled_from(all_heads(plain.sites))))

@@ -3,23 +3,17 @@
 import json
 from string import ascii_lowercase
 
-import numpy
 import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.core.interventions import Intervention
 from headroom.engines.hub.causal.engine import CausalEngine
-from headroom.engines.hub.causal.judging import WindowSet
 from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.causal.windows import Window, Windows, cut_documents
+from headroom.engines.hub.causal.windows import cut_documents
 from headroom.engines.hub.weights import fuse_activations
 from headroom.settings.answers import WindowSettings
 from models import build_small, inputs_of, letter_tokenizer, write_documents, write_language_model
-from oracles import drawn_replacements, of_every_form
 from tokenizers import Tokenizer, models, pre_tokenizers
-
-LENGTHS = (9, 4, 7, 2, 9)
 
 
 @pytest.fixture(scope="module")
@@ -32,26 +26,6 @@ def written(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(written):
     return CausalModel.load(written, "cpu")
-
-
-@pytest.mark.parametrize("unit", ["head", "group"])
-def test_sweeps_over_units_give_what_whole_passes_give(model, unit):
-    rows = [[3 + (5 * row + place * place) % 20 for place in range(length)] for row, length in enumerate(LENGTHS)]
-    windows = Windows([Window(pieces, 1 + row % 2 * (len(pieces) > 4), "", 1) for row, pieces in enumerate(rows)])
-    judged, whole = (
-        WindowSet(name="text", windows=windows, windows_at_once=2, resamples=2, about="") for _ in range(2)
-    )
-    full, replacements, units = judged.judge(model), drawn_replacements(model.live_sites), model.units(unit)
-    tried = [one for heads in units[:: len(units) // 4] for one in of_every_form(heads, model.sites)]
-    tried += [Intervention(frozenset(heads), replacement="resample") for heads in units[::3]]
-    for one in [*tried, *tried[::7]]:
-        found = judged.judge_under(model, one, full, replacements)
-        with model.gates.applied(one, replacements):
-            expected = whole.judge(model)
-        assert found.answers == expected.answers, one
-        losses = [outcome.sample.statistics["loss"][:, 0] for outcome in (found, expected, full)]
-        numpy.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
-        assert not numpy.allclose(losses[0], losses[2], rtol=1e-4)
 
 
 def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(model, written, tmp_path):

@@ -181,34 +181,13 @@ def test_the_cache_shrinks_with_a_whole_group():
         assert sizes[1] == [size // 2 for size in sizes[0]], family
 
 
-def test_neighbouring_query_heads_share_keys():
-    """Query head h uses group h // (H / G): cutting the rows of another group gives another model."""
-    model = build_small("llama")
-    (first, _), keys = find_sites(model), model.model.layers[0].self_attn.k_proj.weight.clone()
-    remove_heads([first], {Head("D", 1, head) for head in (1, 2, 3)})
-    assert torch.equal(first.attention.k_proj.weight, keys[4:])
-
-
-PROJECTIONS = {
-    **dict.fromkeys(("bert", "roberta", "camembert", "xlm-roberta", "electra"), ("query key value", "output.dense")),
-    "distilbert": ("q_lin k_lin v_lin", "attention.out_lin"),
-    "deberta-v3": ("query_proj key_proj value_proj", "output.dense"),
-    "deberta-v2": ("query_proj key_proj value_proj pos_key_proj pos_query_proj", "output.dense"),
-}
-
-
-def test_layers_are_found_in_order_with_the_projections_around_z():
-    for family, (inputs, output) in PROJECTIONS.items():
+def test_layers_are_found_in_the_order_of_the_modules():
+    for family in ("bert", "roberta", "distilbert", "electra", "deberta-v3", "deberta-v2"):
         model = toy_model(toy_configuration(family, layers=3, heads=2))
         sites = find_sites(model)
         assert site_names(sites) == [Site("E", 1, 2), Site("E", 2, 2), Site("E", 3, 2)]
-        for live in sites:
-            names = {module: name for name, module in live.attention.named_children()}
-            assert (" ".join(names[module] for module in live.inputs), live.output_place) == (inputs, output), family
-            assert live.output.in_features == live.value.out_features == 2 * live.head_width == 16
-            assert live.kept_heads() == [Head("E", live.site.layer, 1), Head("E", live.site.layer, 2)]
         outputs = [module for module in model.modules() if module in [live.output for live in sites]]
-        assert outputs == [live.output for live in sites]  # as the modules stand
+        assert outputs == [live.output for live in sites], family
 
 
 def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():

@@ -2,12 +2,11 @@
 
 import copy
 import itertools
-import json
 
 import numpy
 import pytest
 import torch
-from headroom.core.heads import Head, Site, parse_profile
+from headroom.core.heads import Head
 from headroom.data.labelled import LabelledText
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -167,19 +166,3 @@ class TestRemoval:
             lost = sum(p.numel() for p in exact.parameters()) - sum(p.numel() for p in sliced.parameters())
             shared = 0 if any(kept) else ATTENTION * STATES  # W_s1 goes with the last hop
             assert lost == len(removed) * (ATTENTION + UNITS * STATES) + shared
-
-    @torch.no_grad()
-    def test_a_sliced_model_comes_back_from_its_directory(self, loaded, pairs, tmp_path):
-        (batch,) = loaded.batches(pairs, examples=12)
-        for profile in ("", "E1:2", "E1:1 E1:2 E1:3", "E1:1 E1:2 E1:3 E1:4"):
-            sliced, removed = copied(loaded), parse_profile(profile, loaded.sites)
-            sliced.remove(removed)
-            sliced.save(tmp_path / "sliced")
-            assert json.loads((tmp_path / "sliced/config.json").read_text())["headroom"]["removed"] == profile
-            reloaded = ClassificationModel.load(tmp_path / "sliced", "cpu")
-            with loaded.gates.masked(removed):
-                expected = loaded.logits(batch)
-            for one in (sliced, reloaded):
-                torch.testing.assert_close(one.logits(batch), expected, rtol=1e-5, atol=1e-5)
-            assert [live.kept for live in reloaded.live_sites] == [live.kept for live in sliced.live_sites]
-            assert reloaded.sites == loaded.sites == [Site("E", 1, HOPS)]

@@ -104,18 +104,6 @@ def test_spans_are_those_of_the_pieces_that_count(translator):
         assert [sentences[place][start:end] for start, end in spans] == [piece.strip("▁") for piece in pieces]
 
 
-@pytest.mark.parametrize("family", TRANSLATORS)
-def test_a_saved_model_has_its_codes_prefix_marks_and_forbidden_pieces(loaded, tmp_path, family):
-    translator = loaded(family)
-    translator.save(tmp_path / "saved")
-    again = load_translator(tmp_path / "saved")
-    assert (again.words.begin, again.forbidden) == (translator.words.begin, translator.forbidden)
-    batches = translator.batches(SOURCES, TARGETS, sentences=4)
-    for one, other in zip(batches, again.batches(SOURCES, TARGETS, sentences=4)):
-        assert torch.equal(one.source, other.source)
-    assert again.translate_pieces(batches, SHORT, beam=2) == translator.translate_pieces(batches, SHORT, beam=2)
-
-
 def test_codes_of_languages_are_checked(loaded):
     rows = [
         ("nllb", {"target_code": "deu_Latn"}, "source_code: missing"),

@@ -16,20 +16,16 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention
 from headroom.data.trees import ParsedSentence, plain_sentence
-from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.sites import find_sites
 from headroom.experiments.attention_stats.settings import RelevanceSettings
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.gradient import gate_gradients
-from headroom.methods.judging import Judge
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
 from headroom.methods.syntax import relation_pointing
 from models import build_small, copied, toy_text, write_encoder
-from oracles import drawn_replacements
 
 LAYERS, HEADS = 3, 4
 SHARED = Site("E", 1, HEADS)
@@ -101,22 +97,6 @@ def test_a_shared_head_is_removed_with_all_of_its_copies(both, tmp_path):
         torch.testing.assert_close(again(**batch.inputs).logits, expected, **EXACT)
 
 
-def test_ablation_is_that_of_plain_transformers_without_columns_of_the_output(directory, shared):
-    text = LabelledSet(name="check", text=TEXT, metrics=["accuracy"], examples_at_once=5, resamples=9)
-    judge = Judge(shared, text)
-    plain = transformers.AutoModelForSequenceClassification.from_pretrained(directory).eval()
-    output = plain.albert.encoder.albert_layer_groups[0].albert_layers[0].attention.dense
-    weight, (batch,) = output.weight.clone(), shared.batches(TEXT, examples=12)
-    for head in SHARED.head_names():
-        found = judge.outcome(Intervention.without(head)).sample.statistics["loss"][:, 0]
-        with torch.no_grad():
-            output.weight.copy_(weight)
-            output.weight[:, 4 * (head.head - 1) : 4 * head.head] = 0
-            logits = plain(**batch.inputs).logits
-        nats = torch.nn.functional.cross_entropy(logits, batch.labels, reduction="none")
-        torch.testing.assert_close(torch.tensor(found[batch.positions]).float(), nats, **EXACT)
-
-
 def test_gradients_of_gates_add_up(both):
     shared, separate = both
     (batch,) = shared.batches(TEXT, examples=12)
@@ -166,19 +146,3 @@ class TestWhereHeadsPoint:
     def test_attribution_to_weights_that_a_gate_changes_is_refused(self, shared):
         with pytest.raises(HeadroomError, match=r"E1: 3 layers share its heads.*leave attention-attribution out"):
             attention_attribution_scores(shared, shared.batches(TEXT, examples=5))
-
-
-class TestReuse:
-    def test_what_follows_the_first_use_is_computed_again(self, shared):
-        """Only the embeddings precede it; a state that was kept of the layers would differ."""
-        batches = shared.batches(TEXT, examples=5)
-        states, layer = PlainStates(shared, batches), shared.live_sites[0].parent
-        runs = []
-        layer.register_forward_hook(lambda *_: runs.append(1))
-        with torch.inference_mode():
-            for one in ("E1:2", "E1:1 E1:3 mean", "E1:4", "E1:2*0.5"):
-                with shared.gates.applied(Intervention.parse(one), drawn_replacements(shared.live_sites)):
-                    expected = shared.logits(batches[0])
-                    runs.clear()
-                    torch.testing.assert_close(states.run(0, shared.logits), expected, **EXACT)
-                    assert len(runs) == LAYERS
