@@ -1,4 +1,4 @@
-"""Broken directories of models and broken texts: each is refused in one or two lines that say where and what to do."""
+"""Broken directories of models: each is refused in one or two lines that say where and what to do."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.data.documents import divide_sets, read_documents, read_pairs, read_source
+from headroom.data.documents import read_documents
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder
 from headroom.engines.hub.classifier.model import ClassificationModel
@@ -299,61 +299,8 @@ def test_a_parameter_that_no_file_has_is_refused(whole):
         compare_with_files(model, read, whole / "decoder")
 
 
-def sources(content, how="line"):
-    def read(place):
-        (place / "mine.txt").write_bytes(content)
-        documents = read_source(place / "mine.txt", how)
-        divide_sets(documents, valid=0.2, test=0.2, seed=1, name=str(place / "mine.txt"))
-
-    return read
-
-
-def pairs(content):
-    def read(place):
-        (place / "mine.tsv").write_text(content)
-        read_pairs(place / "mine.tsv")
-
-    return read
-
-
-def stored(content):
-    def read(place):
-        (place / "test.jsonl").write_text(content)
-        read_documents(place / "test.jsonl")
-
-    return read
-
-
-TEXTS = [
-    (sources(b""), "mine.txt: .*; "),
-    (sources(b"  \n \n"), "mine.txt: no text; "),
-    (sources(b"one line\n"), "found 1 of at least 3 documents"),
-    (sources(b"a\nb\nc\nd\n", "blank"), "found 1 of at least 3 documents"),
-    (sources("naïve\n".encode("latin-1") * 4), "mine.txt.*UTF-8"),
-    (sources("some text\n".encode("utf-16")), "mine.txt.*UTF-8"),
-    (lambda place: read_source(place, "file"), "no files; "),
-    (lambda place: read_source(place, "line"), "a directory; "),
-    (lambda place: read_source(place / "gone.txt", "line"), "gone.txt: .*"),
-    (pairs("good\tbad\na\tb\n"), "line 1: no column 'group'"),
-    (pairs("group\tgood\tbad\n"), "no pairs; "),
-    (pairs("group\tgood\tbad\nx\ta\ta\n"), "line 2: the good and the bad"),
-    (pairs("group\tgood\tbad\nx\ta\n"), "line 2"),
-    (stored("text\n"), "test.jsonl, line 1: not a JSON string; "),
-    (stored('"text"\n7\n'), "test.jsonl, line 2: not a JSON string; "),
-]
-"""How a text is read, and the message."""
-
-
-def test_a_broken_text_is_refused(tmp_path):
-    wrong = []
-    for number, (read, message) in enumerate(TEXTS):
-        place = tmp_path / str(number)
-        place.mkdir()
-        try:
-            read(place)
-            said = "nothing"
-        except HeadroomError as error:
-            said = str(error)
-        if not re.search(message, said) or len(said.splitlines()) > 2:
-            wrong.append((number, message, said))
-    assert not wrong, "\n".join(map(str, wrong))
+def test_a_stored_document_that_is_no_text_is_named(tmp_path):
+    for content, line in {"text\n": 1, '"text"\n7\n': 2}.items():
+        (tmp_path / "test.jsonl").write_text(content)
+        with pytest.raises(HeadroomError, match=rf"test\.jsonl, line {line}: not a JSON string; "):
+            read_documents(tmp_path / "test.jsonl")

@@ -111,35 +111,6 @@ def test_what_precedes_the_first_changed_site_is_computed_once(load):
     assert under("E1:2") == everything[1:]
 
 
-def features(model, batches, states=None):
-    """Return the inputs to linear layers in passes over batches, in features: what the work is proportional to."""
-    count = 0
-
-    def add(module, inputs, _):
-        nonlocal count
-        count += inputs[0].numel() * module.out_features
-
-    linears = [module for module in model.model.modules() if isinstance(module, torch.nn.Linear)]
-    handles = [module.register_forward_hook(add) for module in linears]
-    for number, batch in enumerate(batches):
-        _ = model.logits(batch) if states is None else states.run(number, model.logits)
-    for handle in handles:
-        handle.remove()
-    return count
-
-
-@torch.inference_mode()
-def test_a_sweep_over_six_layers_costs_less_than_half_of_as_many_passes(load):
-    model = load(layers=6)
-    batches = model.batches(TEXT, examples=8)
-    states, heads = PlainStates(model, batches), all_heads(model.sites)
-    swept = 0
-    for head in heads:
-        with model.gates.masked([head]):
-            swept += features(model, batches, states)
-    assert swept <= 0.5 * len(heads) * features(model, batches)
-
-
 def stored_bytes(states):
     outputs = [output for batch in states._stored for output in batch.values()]
     tensors = [one for output in outputs for one in (output if isinstance(output, tuple) else [output])]

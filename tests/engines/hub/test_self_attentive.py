@@ -7,7 +7,6 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head
-from headroom.data.labelled import LabelledText
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.self_attentive import redundancy
@@ -122,12 +121,6 @@ class TestWhatItComputes:
             torch.testing.assert_close(together[row], alone[0], rtol=1e-5, atol=1e-6)
         filled = INPUTS["input_ids"].where(INPUTS["attention_mask"].bool(), torch.tensor(13))
         assert torch.equal(model(filled, INPUTS["attention_mask"]).logits, together)
-
-    def test_a_pair_is_one_sequence_with_separators(self, model):
-        (batch,) = model.batches(LabelledText(["the dog"], ["a cat"], ["no"]), examples=1)
-        assert sorted(batch.inputs) == ["attention_mask", "input_ids"]
-        pieces = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
-        assert pieces == ["[CLS]", "the", "dog", "[SEP]", "a", "cat", "[SEP]"]
 
 
 class TestPenalty:
