@@ -246,7 +246,7 @@ def spread(model: nn.Module, *, seed: int = 2, biases: float = 0.05) -> None:
     for name, parameter in model.named_parameters():
         if "norm" not in name.lower():
             size = 0.3 if parameter.dim() == 2 else biases
-            parameter += size * torch.randn(parameter.shape, generator=generator)
+            parameter.add_(size * torch.randn(parameter.shape, generator=generator))
 
 
 Loaded = TypeVar("Loaded", bound=HeadModel[Any])
@@ -292,7 +292,7 @@ def write_encoder(
     """
     tokenizer = toy_tokenizer(family, words=words, longest=positions)
     configuration = toy_configuration(family, positions=positions, pieces=len(tokenizer), **sizes)
-    model = toy_model(configuration, lively=lively)
+    model: Any = toy_model(configuration, lively=lively)
     (model if head else model.base_model).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return directory
@@ -310,7 +310,10 @@ def toy_configuration(
 ) -> PretrainedConfig:
     """Return the configuration of a classifier of this shape, without dropout."""
     sizes = {"layers": layers, "heads": heads, "width": width, "forward": 2 * width}
-    known = {"id2label": dict(enumerate(labels)), "label2id": {label: index for index, label in enumerate(labels)}}
+    known: dict[str, Any] = {
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: index for index, label in enumerate(labels)},
+    }
     return configure(family, **sizes, positions=positions, pieces=pieces, **known)
 
 
@@ -363,7 +366,7 @@ INPUTS = {
 
 def self_attentive_configuration(pieces: int = 64, **changes: Any) -> SelfAttentiveConfig:
     """Return the configuration of a classifier of this shape into `no` and `yes`, without dropout."""
-    shape = {"embedding_size": 8, "hidden_size": STATES // 2, "attention_size": ATTENTION}
+    shape: dict[str, Any] = {"embedding_size": 8, "hidden_size": STATES // 2, "attention_size": ATTENTION}
     shape |= {"num_attention_heads": HOPS, "fully_connected_size": UNITS, "dropout": 0.0}
     labels = {"id2label": {0: "no", 1: "yes"}, "label2id": {"no": 0, "yes": 1}}
     return SelfAttentiveConfig(**{"vocab_size": pieces, **shape, **labels, **changes})
