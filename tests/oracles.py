@@ -1,4 +1,4 @@
-"""Criteria by loops over unpadded examples, in float64, from z and its gradient as hooks of torch see them."""
+"""Slow loops for gradients of heads and for updates of repulsion, games with known values, known replacements."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy
-import pytest
 import torch
 from headroom.core.heads import Head, Site, all_heads, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Addition, Gates, Replacements
 from headroom.engines.head_model import HeadModel
-from headroom.engines.repulsion.particles import rewritten
 from headroom.engines.sites import AttentionSite
-from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -62,25 +59,6 @@ def seen(model: HeadModel, single: Any) -> Seen:
     return found
 
 
-def gate_differences(model: HeadModel, batch: Any, step: float = 1e-5) -> dict[Site, torch.Tensor]:
-    """Return central differences of the examples' losses in every gate, (B, H) by site."""
-    found = {}
-    for site in model.sites:
-        slopes = []
-        for head in range(site.heads):
-            shifted = []
-            for sign in (1, -1):
-                gate = torch.ones(site.heads, dtype=torch.float64)
-                gate[head] += sign * step
-                model.gates.set({site: gate})
-                with torch.no_grad():
-                    shifted.append(model.losses(batch)[0])
-            model.gates.clear()
-            slopes.append((shifted[0] - shifted[1]) / (2 * step))
-        found[site] = torch.stack(slopes, dim=1)
-    return found
-
-
 def gate_gradients(examples: Sequence[Seen]) -> dict[Head, list[float]]:
     """Return dL/dm of every head, example by example."""
     found: dict[Head, list[float]] = {}
@@ -113,71 +91,6 @@ def mean_baseline(examples: Sequence[Seen]) -> dict[Head, float]:
             mean = sum(z for z, _ in rows) / len(rows)
             found[head] = float(sum((mean - z) @ dz for z, dz in rows)) / len(examples)
     return found
-
-
-def activations(examples: Sequence[Seen], model: HeadModel) -> dict[str, dict[Head, float]]:
-    """Return the criteria of z by position, feature and head."""
-    found: dict[str, dict[Head, float]] = {
-        name: {} for name in ("output-norm", "channel-variance", "wanda", "minitron")
-    }
-    for live in model.live_sites:
-        weight = live.output.weight.detach().double().numpy()  # (D, K * d)
-        by_example = [one[live.site][0] for one in examples]
-        rows = numpy.concatenate(by_example).reshape(-1, weight.shape[1])  # (N, K * d)
-        scatter = [float(rows[:, c].var() * (weight[:, c] ** 2).sum()) ** 2 for c in range(weight.shape[1])]
-        standard = (numpy.array(scatter) - numpy.mean(scatter)) / numpy.std(scatter, ddof=1)
-        width = live.head_width
-        for place, head in enumerate(live.kept_heads()):
-            own = range(place * width, (place + 1) * width)
-            added = [weight[:, own] @ row[own] for row in rows]
-            found["output-norm"][head] = float(numpy.mean([numpy.linalg.norm(one) for one in added]))
-            found["channel-variance"][head] = float(numpy.mean(standard[own]))
-            found["wanda"][head] = sum(
-                float(numpy.abs(weight[:, c]).mean() * numpy.sqrt((rows[:, c] ** 2).mean())) for c in own
-            )
-            sizes = [numpy.abs(z[:, place]).mean(0) for z in by_example]  # (d,) of every example
-            found["minitron"][head] = float(numpy.sqrt(numpy.mean([(one**2).sum() for one in sizes])))
-    return found
-
-
-def best_without(weight: ndarray, moments: ndarray, gone: Sequence[int]) -> float:
-    """Return the least E |W z - V z|^2 over matrices V without some columns, by solving for each row of V."""
-    rest = [column for column in range(len(moments)) if column not in gone]
-    error = 0.0
-    for row in weight:
-        best = numpy.zeros(len(moments))
-        if rest:
-            best[rest] = numpy.linalg.solve(moments[numpy.ix_(rest, rest)], moments[rest] @ row)
-        error += float((row - best) @ moments @ (row - best))
-    return error
-
-
-def exchanged_scores(gradients: ndarray) -> list[float]:
-    """Return the scores by exchanges within a site, from the vectors of gradients themselves.
-
-    Args:
-        gradients: (batches, H).
-    """
-
-    def error(heads: Sequence[int]) -> float:
-        return float((gradients[:, list(heads)].sum(1) ** 2).mean())
-
-    heads = range(gradients.shape[1])
-    rising = sorted(heads, key=lambda head: error([head]))
-    levels, sets = [0.0], [set[int]()]
-    for count in range(1, len(rising) + 1):
-        removed = rising[:count]
-        for head in rising[count:]:
-            together = [*removed, head]
-            choices = [[one for one in together if one != out] for out in together]
-            removed = min(choices, key=error)
-        levels.append(error(removed))
-        sets.append(set(removed))
-    highest = [max(levels[: count + 1]) for count in range(len(levels))]
-    return [
-        sum(highest[count + 1] - highest[count] for count in range(len(rising)) if head not in sets[count])
-        for head in heads
-    ]
 
 
 Array = numpy.ndarray
@@ -262,30 +175,6 @@ def _growth(x: Array, alpha: float, stepsize: float, median: str) -> Array:
 def _of(noise: Tensor | None, system: int) -> Array:
     assert noise is not None
     return noise[system].double().numpy()
-
-
-STEP = {"stepsize": 0.3}
-PUSH = {**STEP, "alpha": 0.5}
-EVERY = [
-    *(SvgdArm(**PUSH), SposArm(**PUSH, beta=0.15), SmoothingArm(**STEP)),
-    *(RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH), NoiseArm(**PUSH), GrowthArm(**PUSH)),
-]
-every_method = pytest.mark.parametrize("arm", EVERY, ids=[arm.method for arm in EVERY])
-
-
-def random_system(systems=3, heads=5, parameters=12):
-    """Return gradients, particles, and numbers to use as noise."""
-    generator = torch.Generator().manual_seed(0)
-    return [torch.randn(systems, heads, parameters, generator=generator) for _ in range(3)]
-
-
-def updated(arm, gradients, particles, noise=None):
-    def given(like: Tensor) -> Tensor:
-        assert noise is not None, "this method has no noise"
-        assert noise.shape == like.shape
-        return noise.to(like)
-
-    return rewritten(gradients, particles, arm, given)
 
 
 Game = Callable[[Tensor, Tensor], Tensor]

@@ -10,8 +10,8 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from headroom.data.grammar import sample, source, target, vocabulary
-from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS, OF_VERBS
+from headroom.data.grammar import lexicon, logic, sample, source, target, vocabulary
+from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, OF_VERBS, Plain
 from headroom.data.grammar.logic import adjective, verb
 from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
@@ -19,13 +19,39 @@ from headroom.data.grammar.tree import (
     Clause,
     Coordination,
     Name,
+    NounPhrase,
     PrepositionalPhrase,
     Pronoun,
     Relative,
     Sentence,
     Subordinate,
 )
-from planted import adverb, phrase, place
+
+
+def phrase(words: str, modifier: PrepositionalPhrase | None = None) -> NounPhrase:
+    """Return the noun phrase of e.g. `the old dogs`."""
+    determiner, *adjectives, noun = words.split()
+    found = next(d for d in DETERMINERS if determiner in (d.singular, d.plural))
+    table = {
+        one.source(plural): (one, plural)
+        for kind in ("persons", "animals", "things", "places")
+        for topic in lexicon.TOPICS
+        for one in lexicon.nouns(kind, topic)
+        for plural in (False, True)
+    }
+    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(logic.adjective, adjectives)), modifier)
+
+
+def adverb(word: str) -> Plain:
+    """Return an adverb."""
+    return next(one for topic in lexicon.TOPICS for one in lexicon.plain("adverbs", topic) if one.word == word)
+
+
+def place(words: str) -> PrepositionalPhrase:
+    """Return the prepositional phrase of e.g. `near the old dogs`."""
+    preposition, rest = words.split(maxsplit=1)
+    return PrepositionalPhrase(next(one for one in (*OF_NOUNS, *OF_VERBS) if one.word == preposition), phrase(rest))
+
 
 WILL, _, CAN = MODALS
 BECAUSE = CONJUNCTIONS[1]

@@ -19,8 +19,32 @@ from headroom.engines.repulsion.particles import (
 from headroom.engines.repulsion.similarity import mean_kernel
 from headroom.experiments.diversity.geometry import geometry
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
-from oracles import EVERY, PUSH, every_method, random_system, slow_update, slow_width, updated
+from oracles import slow_update, slow_width
 from torch import Tensor, nn
+
+STEP = {"stepsize": 0.3}
+PUSH = {**STEP, "alpha": 0.5}
+EVERY = [
+    *(SvgdArm(**PUSH), SposArm(**PUSH, beta=0.15), SmoothingArm(**STEP)),
+    *(RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH), NoiseArm(**PUSH), GrowthArm(**PUSH)),
+]
+every_method = pytest.mark.parametrize("arm", EVERY, ids=[arm.method for arm in EVERY])
+
+
+def random_system(systems=3, heads=5, parameters=12):
+    """Return gradients, particles, and numbers to use as noise."""
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(systems, heads, parameters, generator=generator) for _ in range(3)]
+
+
+def updated(arm, gradients, particles, noise=None):
+    def given(like: Tensor) -> Tensor:
+        assert noise is not None, "this method has no noise"
+        assert noise.shape == like.shape
+        return noise.to(like)
+
+    return rewritten(gradients, particles, arm, given)
+
 
 MEDIANS = ("pairs", "with-diagonal")
 
