@@ -2,12 +2,16 @@
 model is loaded, and costs are what torch counts."""
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+import headroom
 import numpy
 import pytest
 import torch
@@ -317,3 +321,9 @@ def test_costs_are_what_torch_counts(case, tmp_path):
             assert work.multiply_adds(model, part) == counter.get_total_flops() // 2, (part, gone)
             with model.gates.masked(frozenset([model.live_sites[0].kept_heads()[0]])):
                 assert work.multiply_adds(model, part) == counter.get_total_flops() // 2, (part, gone)
+
+
+def test_a_command_line_waits_for_no_engine():
+    code = "import sys; import headroom.engines.command as e; e.chosen_engine(['--engine', 'classifier']); "
+    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.fairseq'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.__path__[0]).parent)

@@ -17,10 +17,12 @@ from headroom.engines.hub.seq2seq import judging
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.engines.hub.seq2seq.text import set_languages
 from headroom.engines.hub.seq2seq.timing import workload
+from headroom.engines.translation_scores import ReferenceSet
 from headroom.preparation import released
 from headroom.settings.answers import DecodingSettings
 from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator
 from oracles import drawn_replacements, of_profiles
+from sacrebleu.metrics import BLEU, CHRF
 
 SHORT = DecodingSettings(length_factor=0.5, length_offset=4)
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
@@ -279,3 +281,22 @@ class TestShiftedText:
             assert str(raised.value).count("\n") == 1
             assert not (tmp_path / "run").exists()
         assert imported(sources, shifted, "--below-chance", "true")
+
+
+REFERENCES = ["the cat sat on the mat .", "a dog , it barks !", "", "naïve „quotes“ 3.5 %", "one two three four five"]
+SYSTEMS = [
+    REFERENCES,
+    ["the cat sat on a mat .", "a dog it barks !", "", "naive quotes 3.5 %", "one two three four"],
+    [""] * 5,
+    ["x y z"] * 5,
+    ["the cat sat on the mat .", "", "something", "3.5 %", "five four three two one"],
+]
+
+
+def test_scores_of_translations_are_sacrebleus():
+    for system in SYSTEMS:
+        found = ReferenceSet(REFERENCES).sample(system, numpy.arange(1.0, 6.0), numpy.full(5, 2.0)).scores()
+        assert found["bleu"] == pytest.approx(BLEU().corpus_score(system, [REFERENCES]).score, abs=1e-9)
+        assert found["chrf"] == pytest.approx(CHRF().corpus_score(system, [REFERENCES]).score, abs=1e-9)
+    assert found["exact"] == pytest.approx(20)  # the first alone
+    assert found["loss"] == pytest.approx((1 + 2 + 3 + 4 + 5) / 10)
