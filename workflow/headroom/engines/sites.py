@@ -92,6 +92,10 @@ class AttentionSite:
     empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
     adapt: Callable[["AttentionSite"], None] | None = None
 
+    def __post_init__(self) -> None:
+        self.origins = dict(zip(self.kept, self.groups or ()))
+        """The head of keys and values of each head before any removal; empty if each has its own."""
+
     @property
     def attention(self) -> nn.Module:
         """The attention module."""
