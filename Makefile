@@ -25,7 +25,7 @@ REQUIRED := $(addprefix --require ,$(REQUIRE))
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
-.PHONY: environment everything new study compare reference renew archives test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives golden test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
@@ -75,6 +75,9 @@ test-slow: everything  ## simulations of the statistics, copies of models that a
 
 test-browser: everything  ## the page in chromium, where there is one; with REQUIRE=chromium it has to be there
 	@$(PYTEST) -m browser $(REQUIRED)
+
+golden: everything  ## run the four studies of tests/golden and write their tables anew (GOLDEN=tiny: only that)
+	@$(INSIDE) PYTHONPATH=workflow:tests python tests/golden/write.py $(GOLDEN)
 
 test-faults: everything  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults

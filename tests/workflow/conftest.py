@@ -1,23 +1,15 @@
 import json
-from dataclasses import asdict
-from pathlib import Path
 
 import pytest
-from made_once import made_once
+from golden.write import run_once
 from study import Ended, Finished, Project, new_project
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Run the tiny study."""
-    directory = made_once(tmp_path_factory, "finished", run_tiny_study)
-    return Finished(Project(directory / "project"), Ended(**json.loads((directory / "ended.json").read_text())))
-
-
-def run_tiny_study(directory: Path) -> None:
-    ended = new_project(directory / "project").snakemake()
-    assert ended.status == 0, ended.output
-    (directory / "ended.json").write_text(json.dumps(asdict(ended)))
+    """The tiny study after its first run, which is also compared with its golden tables; read-only."""
+    project = run_once(tmp_path_factory, "tiny")
+    return Finished(project, Ended(**json.loads((project.root.parent / "ended.json").read_text())))
 
 
 @pytest.fixture(scope="module")

@@ -1,138 +1,66 @@
-import csv
+"""Whole studies beside those of tests/golden: a released model of fairseq, those of the Hub, Snakemake's own report."""
+
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from headroom.experiments.tables import REGISTRY
-from headroom.settings.load import load_study
-from headroom.settings.study import Study
-from headroom.settings.tasks import TranslationSettings
-from study import ROOT, TINY, Finished, Project
+from fairseq_models import write_release
+from study import ROOT, TINY, Finished, Project, new_project, planned
 
-STUDY: Study = load_study(yaml.safe_load((ROOT / TINY).read_text()))
-RUNS, DETAILED = list(STUDY.runs()), STUDY.detailed_runs()
-TRANSLATED = [run for run in RUNS if run.startswith("translation.")]
-TASK = STUDY.tasks["translation"]
-assert isinstance(TASK, TranslationSettings)
-SCOPES = {run: TASK.pruning.scopes if run in TRANSLATED else ("all",) for run in DETAILED}
-WAYS = {run: STUDY.tasks[STUDY.runs()[run].task].gates.ways for run in DETAILED}
-REPLACED = [(run, kind) for run in DETAILED for kind in STUDY.tasks[STUDY.runs()[run].task].intervention.replacement]
-FROM_SCRATCH = TASK.gates.from_scratch
-STARTS = ("scratch", "random1")
-FAMILIES = ("activation", "loss_ablation")
-COMPARED = ("output-norm", "loss-ablation", "random", "top-first", "bottom-first", "reverse")
-# The files of every table, below results/tiny.
-FILES = {
-    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in REGISTRY.by_name},
-    **{
-        name: [f"{name}/{run}.csv" for run in DETAILED]
-        for name in (*("agreement", "parameters", "removal", "timing", "timing_samples", "rank_correlation"),)
-    },
-    "gates": [f"gates/{run}.{way}.csv" for run in DETAILED for way in WAYS[run]],
-    "pruned_models": [
-        *(f"pruned_models/{run}.{way}.csv" for run in DETAILED for way in (*WAYS[run], "controls.all")),
-        *(f"pruned_models/{run}.controls.E.csv" for run in DETAILED if run in TRANSLATED),
-        *(
-            f"pruned_models/{run}.{start}-{value:g}.csv"
-            for run in DETAILED
-            if run in TRANSLATED
-            for value in FROM_SCRATCH
-            for start in STARTS
-        ),
-    ],
-    "pruning": [
-        f"pruning/{run}.{scope}.{kind}.csv"
-        for run, kind in REPLACED
-        for scope in (*SCOPES[run], *(["sites"] if kind == "zero" else []))
-    ],
-    **{
-        name: [f"{name}/entailment.baseline.seed{seed}.{family}.csv" for seed in (1, 2) for family in FAMILIES]
-        for name in ("scores_compared", "scores_costs")
-    },
-    "pruning_compared": [
-        f"pruning_compared/entailment.baseline.seed{seed}.{order}.csv" for seed in (1, 2) for order in COMPARED
-    ],
-    "bakeoff": ["bakeoff/entailment.csv"],
-    "bakeoff_retraining": [f"bakeoff_retraining/entailment.baseline.seed{seed}.csv" for seed in (1, 2)],
-    **{
-        name: [f"{name}/{run}.{kind}.csv" for run, kind in REPLACED]
-        for name in ("ablation", "ablation_halves", "keep_one")
-    },
-    "phenomena": [f"phenomena/translation.baseline.seed{seed}.csv" for seed in (1, 2)],
-    "minimal_pairs": [],  # of language models
-    "update_cost": ["update_cost.csv"],
-    "claims": ["claims.csv"],
-    "numbers": ["numbers.csv"],
-}
+pytestmark = pytest.mark.long
 
-# Cells that may be empty. The values among them are undefined where a model scores nothing, as tiny ones do.
-RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
-MAY_BE_EMPTY = {
-    "ablation": RIGHT_OR_WRONG,
-    "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
-    "pruning_compared": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
-    "bakeoff_retraining": {"criterion", "removed"},
-    "bakeoff": {"run", "set", "metric", "value", "low", "high", "p"},
-    "agreement": {"k", "value", "low", "high"},
-    "pruning": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
-    "pruning_epochs": {*RIGHT_OR_WRONG, "removed", "calibration_error"},
-    "settling": {"k"},
-    "attention_stats": {"kind", "layer", "head", "target", "trees", "baseline", "low", "high"},
-    "roles": {"trees", "baseline", "low", "high"},
-    "timing": {"cache_bytes"},  # of models of transformers that generate
-    "phenomena": {"random", "beyond", "beyond_low", "beyond_high", "p"},
-    "relevance": {"kind", "layer", "head", "low", "high"},
-    "pruned_models": {"undecided", "removed"},
-    "rank_correlation": {"value", "low", "high", "ceiling"},
-    "claims": {
-        *("task", "part", "value", "low", "high", "unit", "number", "side", "threshold", "refuted", "barrier"),
-        *("these_low", "these_high", "spread", "votes", "ground", "trainings", "needed", "signature"),
-    },
-    "numbers": {
-        *("part", "value", "low", "high", "these_low", "these_high", "least", "most"),
-        *("side", "threshold", "refuted", "words"),
-    },
-}
+TRAINED, RELEASED = ("michel-iwslt", "michel-bert"), ("michel-wmt", "gpt2", "pythia", "qwen3", "opus-mt", "flan-t5")
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
+def test_a_run_ends_well_and_says_where_the_report_is(finished: Finished) -> None:
+    assert "Traceback" not in finished.ended.output
+    assert "the report: reports/tiny.html" in finished.ended.output
 
 
-class TestOneRun:
-    def test_ends_well_and_says_where_the_report_is(self, finished: Finished) -> None:
-        assert "Traceback" not in finished.ended.output
-        assert "the report: reports/tiny.html" in finished.ended.output
-
-    @pytest.mark.parametrize("table", REGISTRY.by_name)
-    def test_tables_are_complete(self, finished: Finished, table: str) -> None:
-        for name in FILES[table]:
-            content = rows(finished.project.root / "results" / "tiny" / name)
-            assert content or table == "roles"  # tiny models: no head need hold one
-            for column in set(REGISTRY.by_name[table].names) - MAY_BE_EMPTY.get(table, set()):
-                assert all(row[column] for row in content), f"{name}: {column} is empty"
-            assert not [row for row in content if {"nan", "inf", "-inf"} & {value.lower() for value in row.values()}]
-
-    @pytest.mark.parametrize("name", FILES["removal"])
-    def test_removing_heads_equals_masking_them(self, finished: Finished, name: str) -> None:
-        checks = {row["check"]: float(row["value"]) for row in rows(finished.project.root / "results" / "tiny" / name)}
-        assert checks["identical_outputs"] == 1
-        assert checks["largest_logit_difference"] < 1e-5
-        assert checks["parameters_sliced"] < checks["parameters_full"]
+def test_snakemakes_own_report_needs_no_network(study: Project) -> None:
+    without_network = ["unshare", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*without_network, "true"], capture_output=True).returncode:
+        pytest.skip("the network cannot be taken away here (unshare --net)")
+    ended = study.run(*without_network, "snakemake", "--report", "own.html", "--configfile", TINY)
+    assert ended.status == 0, ended.output
+    assert '"tiny.html"' in (study.root / "own.html").read_text()
 
 
-class TestAfterwards:
-    def test_snakemakes_own_report_needs_no_network(self, study: Project) -> None:
-        ended = study.run(*without_network(), "snakemake", "--report", "own.html", "--configfile", TINY)
-        assert ended.status == 0, ended.output
-        assert '"tiny.html"' in (study.root / "own.html").read_text()
+def test_studies_that_need_a_network_resolve() -> None:
+    wrong = []
+    for study in (*TRAINED, *RELEASED):
+        jobs = planned(Project(ROOT).snakemake("-n", study=f"studies/{study}.yaml"))
+        starts = {name: any(job.startswith(name) for job in jobs) for name in ("released", "training")}
+        expected = {"released": study in RELEASED, "training": study in TRAINED}
+        wrong += [(study, jobs)] if jobs["report"] != 1 or starts != expected else []
+    assert not wrong, wrong
 
 
-def without_network() -> list[str]:
-    """Return the command that takes the network away, where this machine has one that works."""
-    command = ["unshare", "--net"]
-    there = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0
-    return command if there else []
+@pytest.mark.timeout(900)
+def test_a_released_model_of_fairseq_goes_through_the_whole_workflow(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "project")
+    release = write_release(project.root / "release")
+    pairs = list(zip(release.text.source, release.text.target))[:20]
+    (project.root / "text").mkdir()
+    corpus: dict[str, object] = {"source": "files", "source_language": "en", "target_language": "fr"}
+    for name in ("train", "valid", "test"):
+        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
+        for place, side in enumerate(("source", "target")):
+            (project.root / "text" / f"{name}.{side}").write_text("".join(f"{pair[place]}\n" for pair in pairs))
+    tiny = yaml.safe_load((ROOT / TINY).read_text())["translation"]
+    of_training = ("corpus", "vocabulary", "model", "training", "update_cost")
+    translation = {name: section for name, section in tiny.items() if name not in of_training} | {
+        "corpus": corpus,
+        "released": {"path": "release"},
+        "gates": tiny["gates"] | {"from_scratch": []},
+        "arms": {"baseline": {"method": "baseline"}},
+    }
+    study = {"study": "released", "seeds": [1], "sampling": {"resamples": 50}, "translation": translation}
+    (project.root / "released.yaml").write_text(yaml.safe_dump(study))
+    ended = project.snakemake(study="released.yaml")
+    assert ended.status == 0, ended.output
+    assert not list((project.root / "results/released/training").glob("*"))
+    assert (project.root / "results/released/runs/translation.baseline.seed1/epoch1.pt").is_file()
+    assert "weight_decay" not in (project.root / "reports/released.html").read_text()
