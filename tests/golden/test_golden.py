@@ -50,7 +50,7 @@ MAY_HAVE_NO_ROW = {"roles", "distances"}
 """Tables that may have no row: no head of a tiny model need hold a role, and text that is brought has no trees."""
 
 ALIKE = 3e-4
-"""With AVX2 in place of AVX-512, 149 of 176,000 cells of the tiny study differ by more than 1e-5, none by 1e-4 but p."""
+"""With AVX2 in place of AVX-512, 149 of 176,000 cells of `tiny` differ by more than 1e-5, but for p none by 1e-4."""
 
 P_VALUES = 0.05
 """The same of p, which counts resamples in hundredths, or divides an effect near zero by its error: up to 0.01."""
