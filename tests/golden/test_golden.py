@@ -64,8 +64,11 @@ def cells_unlike(first: Path, second: Path) -> Iterator[tuple[str, int, str, str
 
     Numbers differ on another processor by the order of sums: up to `ALIKE` they are the same, absolute or relative.
     """
-    names = tables_of(first)
-    assert names == tables_of(second)
+    names, others = (
+        {name for name in tables_of(place) if name.split("/")[0].removesuffix(".csv") in REGISTRY.by_name}
+        for place in (first, second)
+    )
+    assert names == others
     for name in sorted(names):
         for place, (ours, theirs) in enumerate(zip(rows(first / name), rows(second / name), strict=True)):
             assert ours.keys() == theirs.keys(), name
