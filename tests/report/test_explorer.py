@@ -1,23 +1,15 @@
-"""The explorer: its numbers against small tables worked out by hand, and its live form in a real browser."""
+"""The explorer and the panel of a head: what the page has of them, against small tables worked out by hand."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
-from headroom.core.heads import Head
-from headroom.figures import drawing, palette
-from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.embedding import embed_data
-from headroom.report.explorer import Explorer, explorer
-from headroom.report.explorer_panel import link_panel
+from headroom.report.explorer import explorer
 from headroom.report.heads import heads_data
-from headroom.report.page import TEMPLATES
 from headroom.study.tables import StudyTables
-from markupsafe import Markup
-from report.chromium import Page
 from tables import CLASSIFIER, RUN, study
 
 Row = dict[str, Any]
@@ -66,52 +58,93 @@ def small_scores() -> list[Row]:
     ]
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> StudyTables:
-    return study(tmp_path_factory.mktemp("small"), pruning=small_pruning(), scores=small_scores())
+def named(head: str) -> Row:
+    return {"kind": head[0], "layer": int(head[1]), "head": int(head[3])}
 
 
-@pytest.fixture(scope="module")
-def found(tables: StudyTables) -> Explorer:
-    made = explorer(tables)
-    assert made is not None
-    return made
+def small_ablation() -> list[Row]:
+    """Return the effects of three heads on two sets: on test E1:1 hurts most, then A1:1; E1:2 helps."""
+    effects = {"test": {"E1:1": -4.0, "E1:2": 0.25, "A1:1": -0.5}, "far": {"E1:1": -1.0, "E1:2": 0.0, "A1:1": 0.0}}
+    return [
+        named(head) | {"set": name, "delta": delta, "low": delta - 1, "high": delta + 1, "p_holm": 0.04, "full": 80.0}
+        for name, deltas in effects.items()
+        for head, delta in deltas.items()
+    ]
 
 
-@pytest.fixture(scope="module")
-def data(found: Explorer) -> list[dict[str, Any]]:
-    return json.loads(found.data)["tasks"]
+def small_stats() -> list[Row]:
+    where = {"model": "trained", "measure": "confidence", "half": "all"}
+    values = {"E1:1": 0.25, "E1:2": 0.5, "A1:1": 0.25}
+    return [
+        where | named(head) | {"value": value, "low": value - 0.125, "high": value + 0.125}
+        for head, value in values.items()
+    ]
 
 
-def page_with(directory: Path, tables: StudyTables, more: str = "") -> Path:
-    """Write a page that has the explorer, the panel of a head, and more, as the report puts them together."""
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    macros = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    module: Any = macros.get_template("explorer.html.j2").module
-    light, _ = palette.style_variables()
-    styles = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "explorer.css"))
-    names = ("state.js", "page.js", "explorer.js", "head.js")
-    scripts = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
-    page = Markup(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,'
-        ' initial-scale=1"><title>ours</title><style>:root{{{}}}{}</style><main><h1>page</h1>{}{}<p id="far" style='
-        '"margin-top:3000px">far</p></main>{}<script>{}</script></html>'
+def small_models() -> tuple[list[Row], list[Row]]:
+    """Return gates of two penalties over the encoder, and the models of the first penalty and of a random layout."""
+    way = {"method": "hard-concrete", "scope": "E"}
+    gates = [
+        way | named(head) | {"setting": setting, "kept": kept}
+        for setting, kept_heads in ((0.01, "E1:2"), (0.1, ""))
+        for head in ("E1:1", "E1:2")
+        for kept in [int(head in kept_heads)]
+    ]
+    kept = {"kept": 1, "heads": 2, "gates": "hard", "draw": 0, "start": "converged", "removed": "E1:1"}
+    score = {"value": 79.0, "full": 80.0, "low": -2.0, "high": 0.0}
+    models = [way | kept | score | {"setting": 0.01}, way | kept | score | {"setting": 1, "method": "random"}]
+    return gates, models
+
+
+def small_roles() -> list[Row]:
+    return [
+        named("E1:2") | {"model": "trained", "role": "positional", "target": "-1", "value": 0.9, "baseline": ""},
+        named("E1:2") | {"model": "untrained", "role": "positional", "target": "+1", "value": 0.9},
+        named("E1:1") | {"model": "trained", "trees": "shuffled", "role": "syntactic", "target": "nsubj:to-dependent"},
+    ]
+
+
+def small_study(directory: Path) -> StudyTables:
+    gates, models = small_models()
+    classifier = [row | {"run": CLASSIFIER, "metric": "accuracy"} for row in small_ablation() if row["kind"] == "E"]
+    return study(
+        directory,
+        ablation=small_ablation() + classifier,
+        attention_stats=small_stats(),
+        gates=gates,
+        pruned_models=models,
+        pruning=small_pruning(),
+        roles=small_roles(),
+        scores=small_scores(),
     )
-    body = module.explorer(explorer(tables)), Markup(more), module.heads(heads_data(tables))
-    path = directory / "page.html"
-    path.write_text(page.format(light, Markup(styles), *body, Markup(scripts)), encoding="utf-8")
+
+
+def write_map(directory: Path) -> Path:
+    """Write the attention of two heads, and return the path."""
+    shown = {"role": "positional", "target": "-1", "sentence": 1, "queries": ["a", "b"], "keys": ["a", "b"]}
+    weights = [[0.05, 0.95], [0.5, 0.5]]
+    maps = [shown | {"head": head, "weights": weights} for head in ("E1:1", "E1:2")]
+    directory.mkdir()
+    path = directory / f"{RUN}.json"
+    path.write_text(json.dumps({"run": RUN, "epoch": 8, "maps": maps}), encoding="utf-8")
     return path
 
 
-def linked_panel(**values: Any) -> Markup:
-    """Return a panel whose horizontal axis goes from 0 to 100, with a line from (0, 0) to (50, 10)."""
-    with drawing.panel("other", x_label="heads removed (%)", y_label="score") as panel:
-        panel.axes.plot([0, 50], [0, 10], gid="line:known")
-        panel.axes.set(xlim=(0, 100), ylim=(0, 20))
-    return link_panel(panel, heads=6, **values)
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> StudyTables:
+    return small_study(tmp_path_factory.mktemp("small"))
 
 
-# What is in the page
+@pytest.fixture(scope="module")
+def data(tables: StudyTables) -> list[dict[str, Any]]:
+    found = explorer(tables)
+    assert found is not None
+    return json.loads(found.data)["tasks"]
+
+
+@pytest.fixture(scope="module")
+def task(tables: StudyTables) -> dict[str, Any]:
+    return json.loads(heads_data(tables))["tasks"][0]
 
 
 def test_every_step_has_its_score_its_share_and_who_is_gone(data: list[dict[str, Any]]) -> None:
@@ -140,122 +173,43 @@ def test_data_ends_no_script_and_steers_nothing() -> None:
     assert json.loads(text) == {"a": ["</script><!--", "\u241b[2J", "\ufffd"], "\u2400": None}
 
 
-@pytest.mark.long
-def test_the_made_up_study_fits_its_budget(example_tables: StudyTables) -> None:
-    made = explorer(example_tables)
-    assert made is not None
-    assert [view.task for view in made.views] == example_tables.tasks
-    assert len(made.data) + len(heads_data(example_tables)) < 150_000
+def rows_of(task: dict[str, Any], title: str, head: str) -> dict[str, list[str]]:
+    """Return the rows of a head in a block, by their labels."""
+    place = [block["title"] for block in task["blocks"]].index(title)
+    labels, cells = task["blocks"][place]["rows"], task["heads"][head][place]
+    if len(cells) == len(labels):
+        return dict(zip(labels, cells))
+    return {labels[number]: rest for number, *rest in cells}
 
 
-# What a reader does with it
+def test_effects_are_those_of_the_table(task: dict[str, Any]) -> None:
+    assert rows_of(task, "Removed alone", "E1:1") == {
+        "BLEU on test": ["−4.00 [−5.00, −3.00]", "0.04"],
+        "BLEU on far": ["−1.00 [−2.00, 0.00]", "0.04"],
+    }
+    assert rows_of(task, "Removed alone", "E1:2")["BLEU on test"] == ["+0.25 [−0.75, 1.25]", "0.04"]
 
 
-@pytest.fixture(scope="module")
-def written(tables: StudyTables, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    atlas = "".join(draw_atlases({Head("E", 1, 1): Mark(0.5, "0.5"), Head("A", 1, 1): Mark(0.5, "0.5")}))
-    more = f'<figure id="other" data-task="translation">{linked_panel()}<div class="panel">{atlas}</div></figure>'
-    return page_with(tmp_path_factory.mktemp("page"), tables, more)
+def test_ranks_begin_with_the_most_important_head(task: dict[str, Any]) -> None:
+    assert rows_of(task, "By every criterion", "E1:1") == {
+        "gradient, per example": ["1.00", "6 of 6"],
+        "loss when removed alone (BLEU)": ["4.00", "1 of 3"],
+        "confidence": ["0.250 [0.125, 0.375]", "2 of 3"],
+    }
+    assert rows_of(task, "By every criterion", "A1:1")["confidence"][1] == "2 of 3"  # as E1:1: equals share the best
+    assert rows_of(task, "By every criterion", "D1:2") == {"gradient, per example": ["6.00", "1 of 6"]}
 
 
-SAID = ".explored-said"
-RANGE = ".explored-count input"
-GONE = "[...document.querySelectorAll('.explored:not([hidden]) .cell.gone')].map((cell) => cell.dataset.head)"
-HASH = "decodeURIComponent(location.hash)"
-MARK = "document.querySelector('#other .explored-mark path').getAttribute('d')"
+def test_roles_are_those_of_the_trained_model_on_real_trees(task: dict[str, Any]) -> None:
+    assert rows_of(task, "Roles", "E1:2") == {"position −1": ["90\u202f%", "–"]}
+    assert rows_of(task, "Roles", "E1:1") == {}
+    assert next(block["empty"] for block in task["blocks"] if block["title"] == "Roles")
 
 
-def test_the_slider_moves_heads_marks_and_text(browser: Page, written: Path) -> None:
-    browser.open(written)
-    assert browser.text(SAID).startswith("1 of 6 heads removed: 78.0 BLEU, 98 % of its score; with all heads 80.0, ")
-    before = browser.evaluate(MARK)
-    browser.focus(RANGE)
-    browser.press("ArrowRight")
-    assert browser.text(SAID).startswith("3 of 6 heads removed: 40.0 BLEU, 50 % of its score; ")
-    assert browser.evaluate(GONE) == ["E1:2", "A1:1", "D1:2"]
-    assert browser.evaluate("getComputedStyle(document.querySelector('.cell.gone .cross')).display") == "inline"
-    assert browser.evaluate("document.querySelector('.cell.gone title').textContent") == "E1:2: 2.00; removed"
-    assert browser.evaluate(f"document.querySelector('{RANGE}').getAttribute('aria-valuetext')") == "3 of 6"
-    assert browser.evaluate(MARK) != before
-    assert browser.evaluate(HASH) == "#explore=translation,gradient-example:raw:fixed,3"
-    browser.press("End")
-    assert browser.text(SAID).startswith("6 of 6 heads removed")
-    browser.press("Home")
-    assert browser.text(SAID) == "0 of 6 heads removed: 80.0 BLEU, 100 % of its score"
-    assert browser.evaluate(GONE) == []
-    assert browser.evaluate("errors") == []
-
-
-def test_another_order_keeps_the_number_of_heads(browser: Page, written: Path) -> None:
-    browser.open(written, "explore=translation,gradient-example:raw:fixed,3")
-    browser.focus(".explored-order select")
-    browser.press("End")
-    assert browser.text(SAID).startswith("3 of 6 heads removed: 4.00 BLEU, 5 % of its score; ")
-    assert browser.evaluate(GONE) == ["E1:1", "A1:2", "D1:1"]
-    shown = "[...document.querySelectorAll('.order-line.chosen')].map((line) => line.dataset.order)"
-    assert browser.evaluate(shown) == ["reverse::fixed"]
-    assert browser.evaluate(HASH) == "#explore=translation,reverse::fixed,3"
-    browser.press("ArrowUp")  # of the random order 2 is nearest to 3: only measured steps are shown
-    assert browser.text(SAID).startswith("2 of 6 heads removed: 50.0 BLEU")
-
-
-def test_the_address_restores_it(browser: Page, written: Path) -> None:
-    browser.open(written, "explore=sst2,gradient-example:raw:fixed,1")
-    assert browser.text(SAID).startswith("1 of 2 heads removed: 80.0 % accuracy, 75 % of its score above chance; ")
-    browser.evaluate("location.hash = 'explore=translation,reverse::fixed,1'")
-    browser.wait_for(f"document.querySelector('{SAID}').textContent.startsWith('1 of 6 heads removed: 20.0 BLEU')")
-    for wrong in ("explore=none,none,x", "explore=", "explore=%E0%A4%A,1", "explore=translation"):
-        browser.open(written, wrong)
-        assert " of 6 heads removed" in browser.text(SAID)
-        assert browser.evaluate("errors") == []
-
-
-def test_without_scripts_four_steps_are_shown(browser: Page, written: Path) -> None:
-    browser.scripts(on=False)
-    try:
-        browser.open(written)
-        heights = "Array.from(document.querySelectorAll('{}'), (one) => one.getBoundingClientRect().height)"
-        assert browser.evaluate("document.querySelector('.explorer').classList.contains('live')") is False
-        assert all(height > 10 for height in browser.evaluate(heights.format(".explorer > .explored li svg")))
-        assert set(browser.evaluate(heights.format(".explored-controls, .cross"))) <= {0}
-        assert "3 of 6: 50 %" in browser.text(".explored-steps")
-        assert browser.evaluate("document.querySelectorAll('.explorer > details .explored').length") == 1
-    finally:
-        browser.scripts(on=True)
-
-
-@pytest.mark.parametrize("scripts", [True, False])
-def test_it_fits_a_phone(browser: Page, written: Path, scripts: bool) -> None:
-    browser.size(360)
-    browser.scripts(on=scripts)
-    try:
-        browser.open(written)
-        assert browser.evaluate("document.documentElement.scrollWidth") == 360
-        widths = "[...document.querySelectorAll('svg')].map((svg) => svg.getBoundingClientRect().right)"
-        assert max(browser.evaluate(widths)) <= 360
-    finally:
-        browser.scripts(on=True)
-        browser.size(1280)
-
-
-def test_hostile_names_stay_text(browser: Page, tmp_path: Path) -> None:
-    run = f"{HOSTILE}.baseline.seed1"
-    rows = curve(run, "gradient-example", [("", 80.0), ("E1:1", 60.0)], normalised="raw")
-    rows += curve(run, HOSTILE, [("", 80.0), ("E1:1", 50.0)])
-    rows += curve(RUN, "gradient-example", [("", 80.0), ("E1:1", 60.0)], normalised="raw")
-    page = page_with(tmp_path, study(tmp_path, pruning=rows))
-    browser.open(page)
-    browser.focus(".explored-task select")
-    browser.press("ArrowDown")
-    browser.focus(".explored-order select")
-    browser.press("End")
-    assert browser.evaluate("[document.title, errors.length, document.images.length]") == ["ours", 0, 0]
-    assert HOSTILE in browser.text(".explored:not([hidden]) .explored-name")
-    browser.focus(RANGE)
-    browser.press("End")
-    said = browser.text(SAID)
-    assert said.startswith("1 of 6 heads removed: 50.0")
-    anchor = browser.evaluate("location.hash.slice(1)")
-    browser.open(page, anchor)
-    assert browser.text(SAID) == said
-    assert browser.evaluate(f"{HASH}.includes('onerror')")
+def test_a_head_goes_with_the_first_step_that_lacks_it(task: dict[str, Any]) -> None:
+    assert rows_of(task, "Order of removal", "E1:2") == {
+        "gradient, per example": ["1 of 6"],
+        "random (one draw)": ["2 of 6"],
+        "reverse (highest first)": ["6 of 6"],
+    }
+    assert rows_of(task, "Order of removal", "D1:2")["gradient, per example"] == ["3 of 6"]
