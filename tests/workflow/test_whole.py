@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from fairseq_models import write_release
+from missing_software import skip
 from study import ROOT, TINY, Finished, Project, new_project, planned
 
 pytestmark = pytest.mark.long
@@ -22,7 +23,7 @@ def test_a_run_ends_well_and_says_where_the_report_is(finished: Finished) -> Non
 def test_snakemakes_own_report_needs_no_network(study: Project) -> None:
     without_network = ["unshare", "--net"]
     if not shutil.which("unshare") or subprocess.run([*without_network, "true"], capture_output=True).returncode:
-        pytest.skip("the network cannot be taken away here (unshare --net)")
+        skip("root")
     ended = study.run(*without_network, "snakemake", "--report", "own.html", "--configfile", TINY)
     assert ended.status == 0, ended.output
     assert '"tiny.html"' in (study.root / "own.html").read_text()
