@@ -150,6 +150,7 @@ def verdicts_in(study: Path) -> dict[str, str]:
     return {claim: rows.loc[(claim, "pooled"), "verdict"] for claim in ("M1", "M7")}
 
 
+@pytest.mark.long
 def test_what_needs_resamples_is_decided_again_from_archives_alone(scored: Path, tmp_path: Path) -> None:
     shipped, archives = tmp_path / "reference", tmp_path / "archives"
     for name in ("pilot", "lost"):
