@@ -2,64 +2,75 @@
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
 from headroom import fork_server
 from headroom.fork_server import ADDRESS, start_server
-from study import wait_until
+from study import PATIENCE, wait_until
+
+DEAF_TO = (signal.SIGINT, signal.SIGHUP)
+"""What a program ignores that a script has started by `nohup` in the background, and all that it starts in turn."""
 
 TIME = re.compile(r"\d\d:\d\d:\d\d")
 PACKAGE = Path(fork_server.__file__).parents[1]
+Job = tuple[subprocess.Popen[str], psutil.Process]
+"""A job, and the process of the server that runs it."""
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
-    monkeypatch.delenv(ADDRESS, raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
-    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "1")
-    started = start_server()
-    assert started is not None
-    place = Path(os.environ[ADDRESS]).parent
-    yield psutil.Process(started.pid)
-    started.kill()
-    started.wait()
-    shutil.rmtree(place)
+@pytest.fixture(scope="module")
+def server() -> Iterator[psutil.Process]:
+    """A server that is deaf, as by `nohup`."""
+    with patch.dict(os.environ, PYTHONPATH=str(PACKAGE), OMP_NUM_THREADS="1"):
+        os.environ.pop(ADDRESS, None)
+        before = {number: signal.signal(number, signal.SIG_IGN) for number in DEAF_TO}
+        started = start_server()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        assert started is not None
+        yield psutil.Process(started.pid)
+        started.kill()
+        started.wait(PATIENCE)
+        shutil.rmtree(Path(os.environ[ADDRESS]).parent)
 
 
 def hear_signals() -> None:
-    """Let signals end a job that the tests themselves may ignore, e.g. by `nohup`."""
-    for number in (signal.SIGINT, signal.SIGHUP):
+    """Let signals end a job that the tests themselves may ignore."""
+    for number in DEAF_TO:
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(*arguments: str, **more: Any) -> "subprocess.Popen[str]":
+def be_deaf_and_limited() -> None:
+    """Ignore signals, and write no file of more than a megabyte."""
+    for number in DEAF_TO:
+        signal.signal(number, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+
+
+def start(*arguments: str, **more: Any) -> subprocess.Popen[str]:
     """Start a job of the workflow, in a process group of its own."""
     command = [sys.executable, "-m", "headroom", "--libraries", "plain", *arguments]
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, **{"preexec_fn": hear_signals, "start_new_session": True, **streams, **more})
 
 
-def finish(arguments: Sequence[str], **more: Any) -> tuple[int, str, str]:
-    job = start(*arguments, **more)
-    out, err = job.communicate(timeout=120)
-    return job.returncode, out, err
-
-
 @pytest.fixture
-def waiting(server: psutil.Process, tmp_path: Path) -> Iterator["tuple[subprocess.Popen[str], psutil.Process]"]:
-    """A job that reads from a pipe to which nobody writes, and the process that runs it."""
+def waiting(server: psutil.Process, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Job]:
+    """A job that reads from a pipe to which nobody writes."""
     pipe = tmp_path / "given.yaml"
     os.mkfifo(pipe)
-    job = start("report", "--study", "s", "--configuration", str(pipe), "--output", "page.html", cwd=tmp_path)
+    command = ["report", "--study", "s", "--configuration", str(pipe), "--output", "page.html"]
+    job = start(*command, cwd=tmp_path, preexec_fn=getattr(request, "param", hear_signals))
     opened: list[int] = []
 
     def is_read() -> bool:
@@ -68,10 +79,12 @@ def waiting(server: psutil.Process, tmp_path: Path) -> Iterator["tuple[subproces
         return bool(opened)
 
     wait_until(is_read, "a job that reads")
-    (process,) = server.children()
+    (process,) = (child for child in server.children() if not has_ended(child))
+    both = (process, psutil.Process(job.pid))
+    wait_until(lambda: all(one.status() == psutil.STATUS_SLEEPING for one in both), "processes that wait")
     yield job, process
     job.kill()
-    job.communicate()
+    job.communicate(timeout=PATIENCE)
     os.close(opened[0])
 
 
@@ -79,38 +92,47 @@ def has_ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_job_says_and_writes_the_same(
-    server: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
+def test_a_signal_reaches_the_process(waiting, number):
+    job, process = waiting
+    job.send_signal(number)
+    assert job.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
+    wait_until(lambda: has_ended(process), "the end of the process")
+
+
+def test_a_job_ends_as_its_process_does(waiting):
+    job, process = waiting
+    process.kill()
+    assert job.wait(PATIENCE) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("waiting", [be_deaf_and_limited], indirect=True)
+def test_a_process_ignores_what_its_job_ignores_and_has_its_limits(waiting):
+    found = []
+    for number in (one.pid for one in waiting):
+        status = Path(f"/proc/{number}/status").read_text()
+        ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+        found.append((ignored, psutil.Process(number).rlimit(psutil.RLIMIT_FSIZE)))
+    assert found[0] == found[1]
+    assert all(found[0][0] >> (number - 1) & 1 for number in DEAF_TO)
+
+
+def test_a_job_says_and_writes_the_same(server, tmp_path, monkeypatch):
     wanted = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
     wrong = ["claims", "--configuration", "none.yaml", "--output", "x.csv", "--numbers", "y.csv"]
     found = []
     for place in ("forked", "plain"):
         (here := tmp_path / place).mkdir()
-        said = [TIME.sub("", str(finish(arguments, cwd=here, umask=0o077))) for arguments in (wanted, wrong)]
+        jobs = [start(*arguments, cwd=here, umask=0o077) for arguments in (wanted, wrong)]
+        said = [(TIME.sub("", str(job.communicate(timeout=PATIENCE))), job.returncode) for job in jobs]
         files = {path.name: (path.read_text(), path.stat().st_mode) for path in here.iterdir()}
         found.append((said, files))
         monkeypatch.delenv(ADDRESS, raising=False)
     assert found[0] == found[1]
-    assert [text[:3] for text in found[0][0]] == ["(0,", "(2,"]
+    assert [status for _, status in found[0][0]] == [0, 2]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
-def test_a_signal_reaches_the_process(waiting: "tuple[subprocess.Popen[str], psutil.Process]", number: int) -> None:
-    job, process = waiting
-    job.send_signal(number)
-    job.wait()
-    wait_until(lambda: has_ended(process), "the end of the process")
-    assert job.returncode == (130 if number == signal.SIGINT else -number)
-
-
-def test_a_job_ends_as_its_process_does(waiting: "tuple[subprocess.Popen[str], psutil.Process]") -> None:
-    job, process = waiting
-    process.kill()
-    assert job.wait() == -signal.SIGKILL
-
-
-def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path) -> None:
+def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path):
     started = (
         "import os, subprocess, sys\n"
         "from headroom.fork_server import ADDRESS, start_server\n"
@@ -120,15 +142,12 @@ def test_the_server_ends_after_its_jobs_and_those_who_started_it(tmp_path: Path)
         "sys.stdin.read()\n"
     )
     inherited = {name: value for name, value in os.environ.items() if name != ADDRESS}
-    command = [sys.executable, "-c", started]
-    starter = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=inherited | {"PYTHONPATH": str(PACKAGE)},
-    )  # fmt: skip
-    assert starter.stdout is not None
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    given = inherited | {"PYTHONPATH": str(PACKAGE)}
+    starter = subprocess.Popen([sys.executable, "-c", started], env=given, text=True, **streams)
     number, address = starter.stdout.readline().split()
     server = psutil.Process(int(number))
-    _, said = starter.communicate()
+    _, said = starter.communicate(timeout=PATIENCE)
     assert "usage: python -m headroom compare" in said
     wait_until(lambda: has_ended(server), "the end of the server")
     assert not Path(address).parent.exists()

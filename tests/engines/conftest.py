@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.training import EpochRecord, Progress
+from headroom.engines.training import EpochRecord
 from models import copied, toy_text, write_encoder
-from toy_fine_tuning import write_toy_encoder
-from training_runs import Classification, Kind, Translation
+from trainings import Classification, Kind, Translation, write_toy_encoder
 
 Load = Callable[..., ClassificationModel]
-WholeRun = tuple[Path, list[Progress], list[EpochRecord]]
+WholeRun = tuple[Path, list[EpochRecord]]
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +36,7 @@ def pairs() -> LabelledText:
 
 @pytest.fixture(scope="session")
 def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new encoder for the corpus of `toy_fine_tuning`."""
+    """A new encoder for the corpus of `trainings`."""
     return write_toy_encoder(tmp_path_factory.mktemp("encoder"))
 
 
@@ -53,8 +52,7 @@ def translation(data: Path) -> Translation:
 
 def run_whole(kind: Kind, work: Path) -> WholeRun:
     """Train uninterrupted; the result is read-only."""
-    reported = list[Progress]()
-    return work, reported, kind.run(work, notify=reported.append)
+    return work, kind.run(work)
 
 
 @pytest.fixture(scope="session")

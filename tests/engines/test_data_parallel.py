@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-import together
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.fairseq import trainer as trainers
@@ -26,7 +25,18 @@ from headroom.settings.arms import (
     HeadMaskArm,
     SvgdArm,
 )
-from together import NOISY, train_all, train_and_stop
+from headroom.settings.models import FineTuningSettings, TrainingSettings
+from trainings import (
+    NOISY,
+    Classification,
+    Translation,
+    examples,
+    ignore,
+    note,
+    train_all,
+    train_and_stop,
+    write_toy_encoder,
+)
 
 pytestmark = pytest.mark.long
 
@@ -38,20 +48,41 @@ ARMS = {
 }
 SVGD = {"svgd": SvgdArm(alpha=0.1)}
 FILES = [("epoch", ".pt"), ("state", ".pt"), ("epoch", ".json")]
+TRANSLATING = TrainingSettings(
+    epochs=2,
+    early_checkpoints=(0.5,),
+    max_tokens=40,
+    update_frequency=4,
+    learning_rate=0.01,
+    warmup_updates=5,
+    clip_norm=1.0,
+    weight_decay=0.01,
+)
+TUNING = FineTuningSettings(
+    epochs=2, early_checkpoints=(0.5,), learning_rate=0.003, batch_size=8, max_length=12, clip_norm=0.5
+)
 
 
-def in_two(work, notify=together.ignore):
+def in_two(work, notify=ignore):
     run_together(work, count=2, device="cpu", notify=notify)
 
 
 @pytest.fixture(scope="module")
-def translation(tmp_path_factory):
-    return together.translation(tmp_path_factory.mktemp("translation"))
+def translation(data):
+    return Translation(data, settings=TRANSLATING, dropout=0.0)
 
 
 @pytest.fixture(scope="module")
 def classification(tmp_path_factory):
-    return together.classification(tmp_path_factory.mktemp("classification"))
+    """Of the last batch, three examples, the first of two processes has two."""
+    encoder = write_toy_encoder(tmp_path_factory.mktemp("encoder"), dropout=0.0)
+    return Classification(encoder, settings=TUNING, train=examples(43, 0))
+
+
+@pytest.fixture(scope="module")
+def dropping(kind, untrained):
+    """The same with dropout."""
+    return replace(kind, dropout=0.2) if isinstance(kind, Translation) else replace(kind, place=untrained)
 
 
 @pytest.fixture(scope="module", params=["translation", "classification"])
@@ -60,19 +91,18 @@ def kind(request):
 
 
 @pytest.fixture(scope="module")
-def two(kind, tmp_path_factory):
+def two(kind, dropping, tmp_path_factory):
     """The files of two processes, and the progress they reported."""
     place = tmp_path_factory.mktemp("two")
-    notify = partial(together.note, place=place)
-    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), notify)
-    return place, [Progress(**json.loads(line)) for line in (place / "progress").read_text().splitlines()]
+    in_two(partial(train_and_stop, kind=kind, dropping=dropping, place=place, arms=ARMS), partial(note, place=place))
+    return place, [Progress(**json.loads(line)) for line in (place / "reported").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
 def one(kind, tmp_path_factory):
     """The files of the same trainings in one process."""
     place = tmp_path_factory.mktemp("one")
-    train_all(lambda _: None, kind=kind, place=place, arms=ARMS)
+    train_all(ignore, kind=kind, place=place, arms=ARMS)
     return place
 
 
@@ -91,42 +121,36 @@ def same_training(kind, found, expected):
         speeds = [(record.pop("words_per_second"), record.pop("examples_per_second")) for record in records]
         seen = [(words or examples) * record.pop("seconds") for (words, examples), record in zip(speeds, records)]
         assert seen[0] == pytest.approx(seen[1])
-        assert speeds[0][1] is None or seen[0] == pytest.approx(kind.examples)
+        assert speeds[0][1] is None or seen[0] == pytest.approx(len(kind.train.labels))
         assert records[0] == {name: value and pytest.approx(value, rel=1e-4) for name, value in records[1].items()}
 
 
-@pytest.mark.parametrize("arm", ARMS)
-def test_updates_are_those_of_one_process_with_the_same_batches(kind, one, two, arm):
-    same_training(kind, two[0] / arm, one / arm)
-
-
-def test_arms_differ(kind, one):
-    """Otherwise the comparisons would say nothing."""
-    plain = kind.weights(one / "baseline")
-    for arm in ("spos", "outputs", "headmask"):
-        other = kind.weights(one / arm)
+def test_updates_are_those_of_one_process_with_the_same_batches(kind, one, two):
+    for arm in ARMS:
+        same_training(kind, two[0] / arm, one / arm)
+    plain = kind.weights(one / "baseline", 2)
+    for arm in ("spos", "outputs", "headmask"):  # otherwise the comparisons would say nothing
+        other = kind.weights(one / arm, 2)
         assert max(float((plain[name] - other[name]).abs().max()) for name in plain if plain[name].dim()) > 1e-3
 
 
-@pytest.mark.parametrize("profile", ["", "E1:1 A2:1"], ids=["whole", "sliced"])
-def test_other_arms_and_models_without_some_heads(translation, tmp_path, profile):
-    kind = replace(translation, profile=profile)
-    arms = {**SVGD, "values": DisagreementSubspaceArm(weight=2.0), "drophead": DropHeadArm(rate=0.4)}
-    arms |= {"spos": NOISY} if profile else {}
-    train_all(lambda _: None, kind=kind, place=tmp_path / "one", arms=arms)
+def test_other_arms_and_models_without_some_heads(translation, tmp_path):
+    kind = replace(translation, removed="E1:1 A2:1")
+    arms = {**SVGD, "values": DisagreementSubspaceArm(weight=2.0), "drophead": DropHeadArm(rate=0.4), "spos": NOISY}
+    train_all(ignore, kind=kind, place=tmp_path / "one", arms=arms)
     in_two(partial(train_all, kind=kind, place=tmp_path / "two", arms=arms))
     for arm in arms:
         same_training(kind, tmp_path / "two" / arm, tmp_path / "one" / arm)
 
 
 def test_other_arms_and_a_last_batch_too_small_for_all(classification, tmp_path):
-    kind = replace(classification, examples=41)  # five batches, and one of a single example
+    kind = replace(classification, train=examples(41, 0))  # five batches, and one of a single example
     arms = {**SVGD, "positions": DisagreementPositionArm(weight=2.0)}
-    train_all(lambda _: None, kind=kind, place=tmp_path / "one", arms=arms)
+    train_all(ignore, kind=kind, place=tmp_path / "one", arms=arms)
     in_two(partial(train_all, kind=kind, place=tmp_path / "two", arms={**arms, "drophead": DropHeadArm()}))
     for arm in arms:
         same_training(kind, tmp_path / "two" / arm, tmp_path / "one" / arm)
-    assert all(weight.isfinite().all() for weight in kind.weights(tmp_path / "two" / "drophead").values())
+    assert all(weight.isfinite().all() for weight in kind.weights(tmp_path / "two" / "drophead", 2).values())
 
 
 def test_the_first_process_writes_and_each_its_generators(kind, one, two):
@@ -148,19 +172,11 @@ def test_a_resumed_training_ends_with_the_same_bits(kind, two):
     for name in ("epoch2.pt", *(f"states/checkpoint-12/rng_state_{process}.pth" for process in (0, 1))):
         files = [two[0] / run / name for run in ("whole", "cut")]
         assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
-
-
-@pytest.mark.parametrize("kind", ["classification"], indirect=True)
-def test_every_process_has_generators_of_its_own(kind, two):
-    """With the same draws in all of them, as with the Trainer, parts of a batch would share their dropout."""
-    state = two[0] / "whole" / "states" / "checkpoint-12"
-    drawn = [torch.load(state / f"rng_state_{process}.pth", weights_only=False)["cpu"] for process in (0, 1)]
-    assert not torch.equal(*drawn)
-
-
-def test_replicas_that_drift_apart_end_the_training(two):
-    """Noise of different seeds; that it did end is asserted where it is trained."""
-    assert not list((two[0] / "apart").glob("epoch1*"))
+    drawn = sorted(two[0].glob("whole/states/checkpoint-12/rng_state_*.pth"))
+    generators = [torch.load(place, weights_only=False)["cpu"] for place in drawn]
+    if isinstance(kind, Classification):  # as with the Trainer, parts of a batch would share their dropout
+        assert not torch.equal(*generators)
+    assert not list((two[0] / "apart").glob("epoch1*"))  # replicas that drifted apart; the error is asserted there
 
 
 def test_progress_is_reported_once(two):
@@ -173,12 +189,12 @@ def test_progress_is_reported_once(two):
 class TestTranslation:
     def test_the_last_update_of_an_epoch_has_batches_for_some_only(self, translation):
         """Three batches for two processes with two each: the case in which fairseq would forget one."""
-        trainer = build_trainer(configuration(translation.arguments()))
+        trainer = build_trainer(configuration(translation.training().arguments))
         assert len(trainer.get_train_iterator(epoch=1)) % 4 == 3
 
     def test_every_process_draws_dropout_of_its_own(self, translation, monkeypatch):
         """With the same draws in all of them, as in fairseq, parts of an update would share their masks."""
-        trainer = build_trainer(configuration(translation.dropping.arguments()))
+        trainer = build_trainer(configuration(replace(translation, dropout=0.2).training().arguments))
         drawn = []
         for process in (0, 1, 2):
             monkeypatch.setattr(trainers, "this_process", lambda number=process: number)
@@ -192,14 +208,14 @@ class TestTranslation:
     def test_an_update_that_cannot_be_shared_is_refused(self, translation, processes):
         message = rf"update_frequency: {processes} processes cannot share 4 batches; make "
         with pytest.raises(HeadroomError, match=message):
-            translation.arguments(processes)
+            _ = translation.training(processes=processes).arguments
 
 
 class TestClassification:
     def test_a_batch_that_cannot_be_shared_is_refused(self):
         message = "batch_size: 3 processes cannot share 8 examples; make it a multiple of 3"
         with pytest.raises(HeadroomError, match=message):
-            training.check_training(together.FINE_TUNING, encoder=Path("missing"), seed=1, device="cpu", processes=3)
+            training.check_training(TUNING, encoder=Path("missing"), seed=1, device="cpu", processes=3)
 
     @pytest.mark.parametrize(("count", "shares"), [(12, [4, 4, 4]), (14, [5, 5, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])])
     def test_parts_are_those_of_the_whole_batches(self, count, shares):

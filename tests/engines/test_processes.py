@@ -1,15 +1,11 @@
 """Parallel training processes: shared values, and termination."""
 
+import json
+import multiprocessing
 import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 
-import headroom
-import process_work
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
@@ -24,6 +20,7 @@ from headroom.engines.processes import (
 )
 from study import PATIENCE, wait_until
 from torch.multiprocessing.spawn import ProcessRaisedException
+from trainings import agree_then_fail, end_badly, ignore, note, wait_for_ever
 
 
 def together(work, notify=print):
@@ -38,7 +35,7 @@ def is_gone(process):
 
 
 def pids(place):
-    return [int((place / f"{number}.pid").read_text()) for number in (0, 1)]
+    return [int(text) for text in (path.read_text() for path in place.glob("*.pid")) if text]
 
 
 def test_one_process_works_here_and_finds_itself_alone():
@@ -51,55 +48,44 @@ def test_one_process_works_here_and_finds_itself_alone():
     check_replicas([torch.ones(2)])
 
 
+@pytest.mark.long
 def test_they_add_up_and_an_error_in_one_ends_all(tmp_path):
-    notify = partial(process_work.note, place=tmp_path)
+    notify = partial(note, place=tmp_path)
     with pytest.raises(HeadroomError, match=r"^the disk of process 2 is full$"):
-        together(partial(process_work.agree_then_fail, place=tmp_path), notify)
-    assert (tmp_path / "reported").read_text().splitlines() == ["(0, 2, 3, 1)", "waiting"]
+        together(partial(agree_then_fail, place=tmp_path), notify)
+    reported = [json.loads(line) for line in (tmp_path / "reported").read_text().splitlines()]
+    assert reported == [[0, 2, 3, 1], "waiting"]
     wait_until(lambda: all(map(is_gone, pids(tmp_path))), "the end of both processes")
 
 
+@pytest.mark.long
 def test_a_killed_process_ends_all_and_is_named():
     message = r"process 2 of 2: killed \(out of memory\?\), all were stopped; re-run the same command"
     with pytest.raises(HeadroomError, match=message):
-        together(process_work.be_killed)
+        together(partial(end_badly, how="killed"))
 
 
 @pytest.mark.long
 def test_a_mistake_in_the_program_keeps_its_traceback():
-    with pytest.raises(ProcessRaisedException, match=r"in make_a_mistake[\s\S]*ValueError: seven is not even"):
-        together(process_work.make_a_mistake)
+    with pytest.raises(ProcessRaisedException, match=r"in end_badly[\s\S]*ValueError: seven is not even"):
+        together(partial(end_badly, how="mistaken"))
 
 
 @pytest.mark.long
 def test_want_of_memory_is_told_as_in_one_process():
     with pytest.raises(MemoryError):
-        together(process_work.run_out_of_memory)
+        together(partial(end_badly, how="out of memory"))
 
 
-@pytest.mark.parametrize("how", [pytest.param("SIGTERM", marks=pytest.mark.long), "SIGKILL"])
-def test_they_end_when_the_one_that_started_them_is_killed(tmp_path, how):
-    script = tmp_path / "start.py"
-    script.write_text(_SCRIPT)
-    path = os.pathsep.join([str(Path(headroom.__file__).parents[1]), str(Path(process_work.__file__).parent)])
-    started = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path)
-    wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
-    time.sleep(0.2)  # the first one waits now, in the library
-    started.send_signal(signal.Signals[how])
-    started.wait(PATIENCE)
+@pytest.mark.long
+def test_they_end_when_the_one_that_started_them_is_killed(tmp_path):
+    work, options = partial(wait_for_ever, place=tmp_path), {"count": 2, "device": "cpu", "notify": ignore}
+    starter = multiprocessing.get_context("spawn").Process(target=run_together, args=(work,), kwargs=options)
+    starter.start()
+    wait_until(lambda: len(pids(tmp_path)) == 2, "both processes")
+    starter.kill()
+    starter.join(PATIENCE)
     wait_until(lambda: all(map(is_gone, pids(tmp_path))), "the end of both processes")
-
-
-_SCRIPT = """
-from functools import partial
-from pathlib import Path
-import process_work
-from headroom.engines.processes import run_together
-
-if __name__ == "__main__":
-    work = partial(process_work.wait_for_ever, place=Path("."))
-    run_together(work, count=2, device="cpu", notify=print)
-"""
 
 
 @pytest.mark.parametrize(

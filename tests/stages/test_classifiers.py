@@ -29,7 +29,7 @@ from headroom.experiments.training import stage as training
 from headroom.methods.criteria import criteria
 from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
-from toy_fine_tuning import write_corpus
+from trainings import write_corpus
 
 ELSEWHERE = {"ablation", "confidence", "gates", "gates-exact", "gates-exact-straight-through", "relevance"}
 

@@ -15,7 +15,7 @@ from headroom.engines.training import fingerprint
 from headroom.experiments.training.stage import build_parser, build_training
 from headroom.experiments.training.table import TRAINING
 from study import PATIENCE, wait_until
-from toy_fine_tuning import write_corpus, write_toy_encoder
+from trainings import write_corpus, write_toy_encoder
 
 pytestmark = pytest.mark.long
 

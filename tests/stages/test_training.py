@@ -15,7 +15,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
 from safetensors.torch import load_file
-from toy_fine_tuning import LABELS, write_corpus, write_toy_encoder
+from trainings import LABELS, write_corpus, write_toy_encoder
 
 TASKS = ("fairseq", "classifier")
 NORMS = ["updates", "gradient_norm", "head_gradient_norm"]

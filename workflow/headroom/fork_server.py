@@ -2,8 +2,8 @@
 
 Importing torch and transformers takes seconds, in every job of a study. The workflow starts this server for the jobs of
 its own machine (Linux). `python -m headroom` asks it for a process, which has the arguments, directory, environment,
-streams and limits of the one that asked, imports headroom itself and computes the same; without a server a job imports
-its libraries itself.
+streams, limits and ignored signals of the one that asked, imports headroom itself and computes the same; without a
+server a job imports its libraries itself.
 """
 
 import atexit
@@ -136,7 +136,13 @@ def describe_command(libraries: str) -> dict[str, Any]:
         "priority": os.getpriority(os.PRIO_PROCESS, 0),
         "processors": sorted(os.sched_getaffinity(0)),
         "limits": [(limit, resource.getrlimit(limit)) for limit in LIMITS],
+        "ignored": sorted(ignored_signals()),
     }
+
+
+def ignored_signals() -> set[int]:
+    """Return the signals that this process ignores, which its children would do too."""
+    return {int(number) for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN}
 
 
 class Server:
@@ -226,7 +232,10 @@ def become(request: dict[str, Any]) -> None:
     """Let this process run a command in the place of the one that asked: in its directory, with what it was given."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in ignored_signals() - {*request["ignored"]}:  # the server may have been started by `nohup`
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    for number in request["ignored"]:
+        signal.signal(number, signal.SIG_IGN)
     for limit, values in request["limits"]:
         with suppress(OSError, ValueError):  # above the server's own
             resource.setrlimit(limit, tuple(values))

@@ -15,7 +15,7 @@ from headroom.engines.hub.sources import locate
 from headroom.settings.models import HubEncoder, HubModelSettings, PackageEncoder
 from models import write_encoder as write_pretrained
 from safetensors.torch import load_file, save_file
-from toy_fine_tuning import LABELS, same, toy_encoder
+from trainings import LABELS, same, toy_encoder
 
 FILES = ["config.json", "tokenizer.json", "tokenizer_config.json"]
 
