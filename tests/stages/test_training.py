@@ -1,21 +1,30 @@
-"""The training stage, of both tasks: its outputs, when it resumes and when it starts from scratch."""
+"""The training stage, of both tasks: its outputs, when it resumes and when it starts from scratch; its processes."""
 
+import io
 import json
 import logging
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from contextlib import redirect_stderr
+from pathlib import Path
 
+import headroom
+import psutil
 import pytest
-import torch
 from fairseq_models import RUN_SHAPE, write_data
 from headroom.core.command import run
 from headroom.engines import training as shell
 from headroom.engines.fairseq.checkpoint import load_state
+from headroom.engines.fairseq.training import last_whole_epoch
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.table import TRAINING
 from safetensors.torch import load_file
-from trainings import LABELS, write_corpus, write_toy_encoder
+from study import PATIENCE, wait_until
+from trainings import LABELS, MODEL, same, write_corpus, write_toy_encoder
 
 TASKS = ("fairseq", "classifier")
 NORMS = ["updates", "gradient_norm", "head_gradient_norm"]
@@ -23,7 +32,6 @@ MEASURES = {
     "fairseq": ["train_loss", "valid_loss", "seconds", "words_per_second", *NORMS],
     "classifier": ["train_loss", "valid_loss", "valid_accuracy", "seconds", "examples_per_second", *NORMS],
 }
-MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +70,6 @@ def weights(task, place, epoch=1):
     if task == "fairseq":
         return load_state(place / "run" / f"epoch{epoch}.pt")["model"]
     return load_file(place / "run" / f"epoch{epoch}" / "model.safetensors")
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_checkpoints_and_table_of_a_translation(toy):
@@ -171,50 +175,58 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
 
 
 class TestFingerprint:
-    def found(self, task, made, *more):
+    def training(self, task, made, *more):
         given = training.build_parser(task).parse_args(arguments(task, made, next(iter(made[task].values())), *more))
-        return shell.fingerprint(training.build_training(given))
+        return training.build_training(given)
+
+    def found(self, task, made, *more):
+        return shell.fingerprint(self.training(task, made, *more))
 
     @pytest.mark.parametrize("task", TASKS)
-    def test_it_does_not_depend_on_the_place_or_on_dates(self, task, made, copy):
+    def test_it_does_not_depend_on_the_place_on_dates_or_on_early_checkpoints(self, task, made, copy):
         for path in next(iter(copy[task].values())).iterdir():
             os.utime(path, (1, 1))
-        assert self.found(task, copy) == self.found(task, made)
-
-    @pytest.mark.parametrize(
-        ("task", "flags"),
-        [
-            *((task, flags) for task in TASKS for flags in (["--learning-rate", "0.5"], ["--seed", "2"])),
-            *((task, ["--method", "svgd", "--sites", "E"]) for task in TASKS),
-            *((task, ["--precision", "bfloat16"]) for task in TASKS),
-            *((task, ["--processes", "2"]) for task in TASKS[1:]),
-            *(("classifier", ["--epochs", "4"]), ("fairseq", ["--arm-heads", "2"])),
-        ],
-    )
-    def test_it_changes_with_settings(self, task, made, flags):
-        assert self.found(task, made, *flags) != self.found(task, made)
+        assert self.found(task, copy, "--early-checkpoints", "0.5") == self.found(task, made)
 
     @pytest.mark.parametrize("task", TASKS)
-    def test_it_does_not_change_with_early_checkpoints(self, task, made):
-        assert self.found(task, made, "--early-checkpoints", "0.5") == self.found(task, made)
+    def test_it_changes_with_settings(self, task, made):
+        settings = [
+            *(["--learning-rate", "0.5"], ["--seed", "2"], ["--precision", "bfloat16"]),
+            ["--method", "svgd", "--sites", "E"],
+            ["--epochs", "4"] if task == "classifier" else ["--arm-heads", "2"],
+            ["--processes", "2", *(["--update-frequency", "2"] if task == "fairseq" else [])],
+        ]
+        before = self.found(task, made)
+        assert [flags for flags in settings if self.found(task, made, *flags) == before] == []
+        one, two = (self.training(task, made, *flags).signature("mine") for flags in ([], settings[-1]))
+        assert "processes" not in one
+        assert "|processes:2|" in two
 
-    @pytest.mark.parametrize(
-        ("task", "name"),
-        [
-            *(("fairseq", f"data/{name}") for name in ("dict.source.txt", "train.source-target.target.bin")),
-            *(("classifier", f"corpus/{name}.tsv") for name in ("train", "choose", "check")),
-            *(("classifier", f"encoder/{name}") for name in ("config.json", "tokenizer.json", "model.safetensors")),
-        ],
-    )
-    def test_it_changes_with_data_that_are_used(self, task, made, copy, name):
-        folder, _, file = name.partition("/")
-        with open(copy[task][folder] / file, "ab") as stream:
-            stream.write(b"the dog sees\tneutral\n")
-        assert self.found(task, copy) != self.found(task, made)
-
-    def test_it_does_not_change_with_data_that_are_not_used(self, made, copy):
-        (copy["classifier"]["corpus"] / "test.tsv").write_text("sentence\tlabel\n")
-        assert self.found("classifier", copy) == self.found("classifier", made)
+    @pytest.mark.parametrize("task", TASKS)
+    def test_it_changes_with_data_that_are_used(self, task, made, copy):
+        names = {
+            "fairseq": [f"data/{name}" for name in ("dict.source.txt", "train.source-target.target.bin")],
+            "classifier": [
+                *(f"corpus/{name}.tsv" for name in ("train", "choose", "check")),
+                *(f"encoder/{name}" for name in ("config.json", "tokenizer.json")),
+            ],
+        }
+        before, unchanged = self.found(task, made), []
+        for name in names[task]:
+            folder, _, file = name.partition("/")
+            path = copy[task][folder] / file
+            content = path.read_bytes()
+            path.write_bytes(content + b"the dog sees\tneutral\n")
+            unchanged += [name] if self.found(task, copy) == before else []
+            path.write_bytes(content)
+        assert not unchanged, unchanged
+        if task == "classifier":
+            weights = copy[task]["encoder"] / "model.safetensors"  # of a pretrained encoder
+            weights.write_bytes(b"")
+            assert self.found(task, copy) != before
+            weights.unlink()
+            (copy[task]["corpus"] / "test.tsv").write_text("sentence\tlabel\n")
+        assert self.found(task, copy) == before
 
     @pytest.mark.parametrize("task", TASKS)
     def test_it_changes_with_code(self, task, made, monkeypatch):
@@ -224,48 +236,103 @@ class TestFingerprint:
         assert self.found(task, made) != before
 
 
-class TestMistakes:
-    def refused(self, task, made, place, capsys, *more):
-        """Return the error; what a training left before must still be there."""
-        (place / "work").mkdir()
-        (place / "work" / "epoch1.json").write_text("of another training")
-        with pytest.raises(SystemExit) as caught:
-            run(training.main, arguments(task, made, place, *more))
-        assert caught.value.code == 2
-        assert [path.name for path in (place / "work").iterdir()] == ["epoch1.json"]
-        assert not (place / "run").exists()
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1
-        return error
+def test_mistakes_are_told_in_a_line_and_leave_what_was_there(made, copy, tmp_path):
+    record = json.loads((copy["classifier"]["corpus"] / "corpus.json").read_text())
+    empty = "sentence\tlabel\n"
+    of_other_labels = {"corpus/corpus.json": json.dumps({**record, "labels": LABELS[::-1]})}
+    mistakes = [
+        *(({}, [f"--until={until}"], f"--until {until}: not an epoch") for until in ("0", "-1", "1.5", "two")),
+        ({}, ["--encoder", str(tmp_path / "missing")], "missing: no config.json; give"),
+        ({}, ["--corpus", str(tmp_path / "missing")], "missing"),
+        ({"corpus/train.tsv": f"{empty}the dog\tgood\nthe cat\tfine\n"}, [], "train.tsv, line 3: undeclared label"),
+        ({"corpus/train.tsv": empty}, [], "train.tsv: no examples"),
+        ({"corpus/check.tsv": empty}, [], "check.tsv: no examples"),
+        (of_other_labels, [], "prepared for the labels neutral, bad, good, but "),
+    ]
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "epoch1.json").write_text("of another training")
+    wrong = []
+    for files, flags, message in mistakes:
+        for name, content in files.items():
+            (tmp_path / "copy" / name).write_text(content)
+        with pytest.raises(SystemExit) as caught, redirect_stderr(io.StringIO()) as said:
+            run(training.main, arguments("classifier", copy, tmp_path, *flags))
+        error = said.getvalue()
+        if caught.value.code != 2 or message not in error or error.count("\n") != 1:
+            wrong.append((message, error))
+        for name in files:
+            shutil.copy(made["classifier"]["corpus"] / Path(name).name, tmp_path / "copy" / name)
+    assert not wrong, wrong
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["epoch1.json"]
+    assert not (tmp_path / "run").exists()
 
-    @pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
-    def test_a_job_ends_with_an_epoch(self, until, tmp_path, made, capsys):
-        error = self.refused("classifier", made, tmp_path, capsys, f"--until={until}")
-        assert f"--until {until}: not an epoch; give a number from 1" in error
 
-    @pytest.mark.parametrize(("name", "message"), [("encoder", "missing: no config.json; give"), ("corpus", "missing")])
-    def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
-        made = {"classifier": made["classifier"] | {name: tmp_path / "missing"}}
-        assert message in self.refused("classifier", made, tmp_path, capsys)
+@pytest.fixture
+def start(made):
+    """Return a function that starts a translation in two processes, with its log there; it is terminated at the end."""
+    started = []
 
-    @pytest.mark.parametrize(
-        ("file", "content", "message"),
-        [
-            (
-                "train.tsv",
-                "sentence\tlabel\nthe dog\tgood\nthe cat\tfine\n",
-                "train.tsv, line 3: undeclared label 'fine'",
-            ),
-            *((f"{name}.tsv", "sentence\tlabel\n", f"{name}.tsv: no examples") for name in ("train", "check")),
-        ],
-    )
-    def test_sets_that_are_not_sound(self, copy, tmp_path, capsys, file, content, message):
-        (copy["classifier"]["corpus"] / file).write_text(content)
-        assert message in self.refused("classifier", copy, tmp_path, capsys)
+    def call(place, *more, epochs):
+        more = ("--processes", "2", "--update-frequency", "2", "--max-tokens", "40", "--method", "spos", *more)
+        command = [
+            sys.executable,
+            "-m",
+            "headroom",
+            "training",
+            *arguments("fairseq", made, place, *more, epochs=epochs),
+        ]
+        inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
+        place.mkdir(exist_ok=True)
+        with open(place / "log", "w") as log:
+            started.append(subprocess.Popen(command, env=inside, stdout=log, stderr=subprocess.STDOUT))
+        return started[-1]
 
-    def test_an_encoder_of_other_labels(self, copy, tmp_path, capsys):
-        path = copy["classifier"]["corpus"] / "corpus.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "labels": LABELS[::-1]}))
-        error = self.refused("classifier", copy, tmp_path, capsys)
-        assert "prepared for the labels neutral, bad, good, but " in error
-        assert "has good, bad, neutral; rerun the stage encoder" in error
+    yield call
+    for process in started:
+        process.kill()  # its workers end with it
+        process.wait(PATIENCE)
+
+
+def workers(started):
+    children = psutil.Process(started.pid).children(recursive=True)
+    return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
+
+
+@pytest.mark.long
+def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(start, tmp_path):
+    cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
+    started = start(cut, epochs=12)
+    wait_until(lambda: "epoch 2/12" in log.read_text())
+    both = workers(started)
+    assert len(both) == 2
+    both[1].send_signal(signal.SIGKILL)
+    assert started.wait(PATIENCE) == 2
+    assert not any(process.is_running() for process in both)
+    said = log.read_text()
+    assert said.splitlines()[-1].startswith("error: training process ")
+    assert "of 2: killed (out of memory?), all were stopped" in said
+    assert "Traceback" not in said
+    assert not (cut / "run").exists()
+    done = last_whole_epoch(cut / "work")
+    assert 1 <= done < 12
+
+    epochs = done + 1
+    for place in (cut, tmp_path / "whole"):
+        assert start(place, epochs=epochs).wait(PATIENCE) == 0, (place / "log").read_text()
+    assert f"resuming after epoch {done}" in log.read_text()
+    for epoch in range(1, epochs + 1):
+        file = Path("run") / f"epoch{epoch}.pt"
+        assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.long
+def test_an_error_in_the_processes_is_one_line(start, tmp_path):
+    """A rate at which the loss is soon no number: every process finds that out."""
+    started = start(tmp_path, "--learning-rate", "1e30", epochs=3)
+    assert started.wait(PATIENCE) == 2
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said
+    errors = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert "learning_rate" in errors[0]
+    assert not list(tmp_path.rglob("crash.pt"))
