@@ -1,30 +1,24 @@
-"""A tiny translation set in fairseq's form, and trainers on it, for tests."""
+"""Models of fairseq: a tiny translation set and trainers on it, a finished run, and a released checkpoint of 2018."""
 
+import argparse
+import io
 import random
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy
 import torch
-from headroom.engines.fairseq import library as _engine  # noqa: F401
-
-from fairseq import options, tasks  # isort: skip
-from fairseq.data import Dictionary, indexed_dataset  # isort: skip
-from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
-from fairseq.trainer import Trainer  # isort: skip
-import argparse
-import io
-import sys
-from contextlib import redirect_stderr
-from dataclasses import dataclass
-from types import ModuleType
-
 from headroom.data.parallel import ParallelText
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import MosesPieces
+from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.experiments.training import stage as training
 from headroom.preparation import acquire, vocabulary
 from headroom.settings.models import MosesSettings
@@ -32,9 +26,12 @@ from headroom.settings.parallel import GeneratedCorpus
 from models import spread
 from subword_nmt.learn_bpe import learn_bpe
 
+from fairseq import options, tasks  # isort: skip
+from fairseq.data import Dictionary, indexed_dataset  # isort: skip
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
 from fairseq.models.transformer import TransformerModel, transformer_vaswani_wmt_en_fr_big  # isort: skip
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
-
+from fairseq.trainer import Trainer  # isort: skip
 
 TINY = (
     "--arch transformer --encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 16 --decoder-embed-dim 16 "
@@ -65,34 +62,20 @@ def write_data(directory: Path, *, words: int = 20, sentences: int = 40) -> Path
     return directory
 
 
-def configuration(data: Path, *extra: str, task: str = "headroom_translation") -> Any:
-    """Return fairseq's configuration of a tiny model."""
-    optimizer = [] if "--optimizer" in extra else ["--optimizer", "adam"]
-    return deepcopy(_parsed(str(data), "--task", task, *TINY.split(), *optimizer, *extra))
-
-
 @cache  # hydra takes a good part of a second
 def _parsed(*arguments: str) -> Any:
     parser = options.get_training_parser()
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, list(arguments)))
 
 
-def make_trainer(data: Path, *extra: str, task: str = "headroom_translation", freeze: str = "-") -> Trainer:
-    """Return a trainer of a tiny model, initialised alike on every call.
-
-    Args:
-        data: What `write_data` wrote.
-        extra: Further fairseq arguments.
-        task: Name of the task.
-        freeze: Parameters whose name contains this get no gradient.
-    """
-    settings = configuration(data, *extra, task=task)
+def make_trainer(data: Path, *extra: str, task: str = "headroom_translation") -> Trainer:
+    """Return a trainer of a tiny model on what `write_data` wrote, initialised alike on every call."""
+    optimizer = [] if "--optimizer" in extra else ["--optimizer", "adam"]
+    settings = deepcopy(_parsed(str(data), "--task", task, *TINY.split(), *optimizer, *extra))
     numpy.random.seed(1)
     torch.manual_seed(1)
     built = tasks.setup_task(settings.task)
     model = built.build_model(settings.model)
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_(freeze not in name)
     built.load_dataset("train")
     trainer = Trainer(settings, built, model, built.build_criterion(settings.criterion))
     trainer.begin_epoch(1)
@@ -192,17 +175,18 @@ class Release:
 
 
 def write_release(directory: Path, **changed: Any) -> Release:
-    """Write model.pt, dict.en.txt, dict.fr.txt and bpecodes.
-
-    Args:
-        directory: Where they go.
-        changed: Settings other than `TRAINED_WITH` and `RELEASE_SHAPE`.
-    """
+    """Write model.pt, with some settings changed, dict.en.txt, dict.fr.txt and bpecodes."""
     directory.mkdir(parents=True, exist_ok=True)
     text = generate_sets(GeneratedCorpus(train=80, valid=2, test=1, far=1))["train"]
     dictionary = _write_vocabulary(directory, text)
     arguments = argparse.Namespace(**{**TRAINED_WITH, **RELEASE_SHAPE, **changed})
-    model = _build(arguments, dictionary)
+    whole = argparse.Namespace(**vars(arguments))
+    transformer_vaswani_wmt_en_fr_big(whole)
+    torch.manual_seed(1)
+    model = TransformerModel.build_model(whole, TranslationTask(TranslationConfig(), dictionary, dictionary))
+    spread(model)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.half().float()  # weights that half precision can hold
     torch.save(old_checkpoint(model, arguments), directory / "model.pt", _use_new_zipfile_serialization=False)
     return Release(directory, model.eval(), dictionary, text)
 
@@ -245,17 +229,6 @@ def _write_vocabulary(directory: Path, text: ParallelText) -> Dictionary:
     for language in ("en", "fr"):
         dictionary.save(str(directory / f"dict.{language}.txt"))
     return dictionary
-
-
-def _build(arguments: argparse.Namespace, dictionary: Dictionary) -> Any:
-    whole = argparse.Namespace(**vars(arguments))
-    transformer_vaswani_wmt_en_fr_big(whole)
-    torch.manual_seed(1)
-    model = TransformerModel.build_model(whole, TranslationTask(TranslationConfig(), dictionary, dictionary))
-    spread(model)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.half().float()  # weights that half precision can hold
-    return model
 
 
 def _meter() -> Any:

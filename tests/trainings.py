@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,12 +38,13 @@ def examples(count: int, seed: int, *, pairs: bool = False) -> LabelledText:
     """Return sentences, or pairs, of different lengths."""
     draw = random.Random(seed)
     labels = [draw.choice(LABELS) for _ in range(count)]
-    first = [_sentence(draw, draw.choice(_VERBS[label])) for label in labels]
-    return LabelledText(first, [_sentence(draw, "sees") for _ in labels] if pairs else None, labels)
 
+    def sentence(verb: str) -> str:
+        words = ["the", draw.choice(_NOUNS), verb, "the", draw.choice(_NOUNS), *["today"] * draw.randint(0, 5)]
+        return " ".join(words)
 
-def _sentence(draw: random.Random, verb: str) -> str:
-    return " ".join(["the", draw.choice(_NOUNS), verb, "the", draw.choice(_NOUNS), *["today"] * draw.randint(0, 5)])
+    first = [sentence(draw.choice(_VERBS[label])) for label in labels]
+    return LabelledText(first, [sentence("sees") for _ in labels] if pairs else None, labels)
 
 
 def write_corpus(directory: Path, *, pairs: bool = False, train: int = 60) -> Path:
@@ -155,14 +157,6 @@ class Translation(Kind):
     def state(self, epoch: int) -> list[str]:
         return [f"state{epoch}.pt"]
 
-    def forbid_writing(self) -> None:
-        from headroom.engines.fairseq import checkpoint, training
-
-        for module in (training, checkpoint):
-            module.atomic_path = refuse
-        training.write_record = refuse
-        training.Trainer.save_checkpoint = refuse
-
 
 @dataclass(frozen=True)
 class Classification(Kind):
@@ -205,17 +199,6 @@ class Classification(Kind):
         names = ("optimizer.pt", "model.safetensors", "rng_state.pth", "complete.json")
         return [f"states/checkpoint-{epoch * UPDATES}/{name}" for name in names]
 
-    def forbid_writing(self) -> None:
-        from headroom.engines.hub.classifier import records, training
-
-        for name in ("keep_model", "mark_whole", "write_record"):
-            setattr(records, name, refuse)
-        training.discard_after = refuse
-
-
-def refuse(*_: Any, **__: Any) -> NoReturn:
-    raise AssertionError("a process that is not the first one writes")
-
 
 def same(one: State, other: State) -> bool:
     """Return whether two models have the same names and the same bits."""
@@ -257,9 +240,6 @@ def kill_as_they_write(kind: Kind, work: Path, names: Sequence[str]) -> None:
 
 
 def _train_until(kind: Kind, work: Path, name: str) -> None:
-    torch.set_num_threads(1)
-    replace_files, rename = os.replace, os.rename
-
     def killed(really: Callable[..., None], source: Any, target: Any) -> None:
         if Path(target).name == name:
             if Path(source).is_file():
@@ -267,8 +247,8 @@ def _train_until(kind: Kind, work: Path, name: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         really(source, target)
 
-    os.replace = lambda source, target: killed(replace_files, source, target)
-    os.rename = lambda source, target: killed(rename, source, target)
+    torch.set_num_threads(1)
+    os.replace, os.rename = partial(killed, os.replace), partial(killed, os.rename)
     kind.run(work, until=2)
 
 
@@ -285,10 +265,14 @@ NOISY = SposArm(beta=100.0)
 """With noise about as large as the gradients."""
 
 
+def refuse(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("a process that is not the first one writes")
+
+
 def train_all(notify: Notify, *, kind: Kind, place: Path, arms: Mapping[str, Arm]) -> None:
     """Train under every arm."""
     if this_process() > 0:
-        kind.forbid_writing()
+        os.replace = os.rename = refuse  # by which all files come to their places
     for name, arm in arms.items():
         kind.run(place / name, arm=arm, notify=notify)
 
@@ -322,12 +306,11 @@ def agree_then_fail(report: Notify, *, place: Path) -> None:
 
 def end_badly(_: Notify, *, how: str) -> None:
     """End the second process while the first waits for it."""
-    if this_process() == 1 and how == "killed":
-        time.sleep(0.2)
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif this_process() == 1 and how == "mistaken":
-        raise ValueError("seven is not even")
-    elif this_process() == 1:
+    if this_process() == 1:
+        if how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif how == "mistaken":
+            raise ValueError("seven is not even")
         torch.empty(2**60)
     wait_for_all()
 

@@ -154,7 +154,7 @@ def test_other_arms_and_a_last_batch_too_small_for_all(classification, tmp_path)
 
 
 def test_the_first_process_writes_and_each_its_generators(kind, one, two):
-    """The second one could not have written anything else: see `forbid_writing`."""
+    """The second one could not have put anything else in its place: see `train_all`."""
     states = [f"states/checkpoint-{updates}/rng_state{which}.pth" for updates in (6, 12) for which in ("", "_0", "_1")]
     for arm in ARMS:
         found, left = ({str(p.relative_to(place / arm)) for p in (place / arm).rglob("*")} for place in (two[0], one))

@@ -26,7 +26,12 @@ def assert_finished(project: Project, finished: Finished, moment: Moment, ended:
     assert wanted == {path.relative_to(project.root) for path in made(project, moment)}
     assert_whole(project, finished)
     places = ("results", "reports", "work")
-    assert [path for place in places for path in (project.root / place).rglob(".*") if not _snakemakes(path)] == []
+    assert [
+        path
+        for place in places
+        for path in (project.root / place).rglob(".*")
+        if not path.name.startswith(".snakemake")
+    ] == []
     if moment.work:
         assert_resumed(project, finished, moment)
 
@@ -36,19 +41,10 @@ def assert_resumed(project: Project, finished: Finished, moment: Moment) -> None
     log = (project.root / moment.log).read_text()
     resumed = re.findall(r"resuming after epoch (\d+)", log)
     assert resumed == [str(moment.epoch)] if moment.epoch else not resumed, log
-    for model in [*finished.project.root.glob(f"{moment.work}/epoch*.pt"), *_weights(finished, moment)]:
+    whole = finished.project.root / moment.work
+    for model in [*whole.glob("epoch*.pt"), *whole.glob("epoch*/model.safetensors")]:
         mine = project.root / model.relative_to(finished.project.root)
         assert mine.read_bytes() == model.read_bytes(), f"{mine} is another model"
-
-
-def assert_told(project: Project, moment: Moment, output: str, message: str) -> None:
-    """Check that a job's log, which Snakemake shows, ends with one line or two that say what happened."""
-    log = (project.root / moment.log).read_text()
-    reported = log[log.rfind("error: ") :] if "error: " in log else ""
-    assert re.search(message, reported), f"log:\n{log}\noutput:\n{output}"
-    assert len(reported.strip().split("\n")) <= 2, log
-    assert "Traceback" not in output, output
-    assert reported.strip() in output.replace("\n    ", "\n"), output
 
 
 def results(project: Project) -> Iterator[Path]:
@@ -78,11 +74,3 @@ def alike(path: Path, expected: Path) -> bool:
 def _timeless(table: Path) -> list[list[str]]:
     with open(table, encoding="utf-8", newline="") as stream:
         return [row for row in csv.reader(stream) if not set(row) & set(TIMES)]
-
-
-def _weights(finished: Finished, moment: Moment) -> Iterator[Path]:
-    return finished.project.root.glob(f"{moment.work}/epoch*/model.safetensors")
-
-
-def _snakemakes(path: Path) -> bool:
-    return path.name.startswith(".snakemake")

@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     cells: dict[tuple[str, str], str] = {}
     for outcome in ("passed", "skipped", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            about = dict(report.user_properties)
+            about = dict(getattr(report, "user_properties", ()))  # a module that was not collected has none
             if "fault" in about:
                 cells[about["moment"], about["fault"]] = outcome
     if cells:
@@ -58,13 +58,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def table(cells: dict[tuple[str, str], str]) -> list[str]:
     """Return the cells as a table in Markdown, with a line that counts them."""
-    known = [str(moment) for moment in MOMENTS]
-    moments = sorted(
-        {moment for moment, _ in cells}, key=lambda name: known.index(name) if name in known else len(known)
-    )
-    faults = [fault for fault in FAULTS if any(fault == column for _, column in cells)]
-    rows = [["moment", *faults], ["---"] * (1 + len(faults))]
-    rows += [[moment, *(cells.get((moment, fault), "") for fault in faults)] for moment in moments]
+    moments = [str(moment) for moment in MOMENTS]
+    moments += sorted({moment for moment, _ in cells} - {*moments})
+    rows = [["moment", *FAULTS], ["---"] * (1 + len(FAULTS))]
+    rows += [[moment, *(cells.get((moment, fault), "") for fault in FAULTS)] for moment in moments]
     outcomes = [*cells.values()]
     counted = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(outcomes))
     return [*(f"| {' | '.join(row)} |" for row in rows), "", f"{len(cells)} cells: {counted}"]

@@ -14,6 +14,9 @@ from pathlib import Path
 from faults.moments import Moment
 from study import PATIENCE, TINY, Project, environment, hear_interrupts, wait_until
 
+LONG = 10 * PATIENCE
+"""Seconds in which a training has ended on any machine."""
+
 INJECTED = Path(__file__).parent / "injected"
 
 _STAND_IN = """#!/bin/sh
@@ -45,8 +48,8 @@ class Disturbed:
 
     def end(self) -> int:
         """Wait until Snakemake and the job have ended; return Snakemake's exit status."""
-        status = self.snakemake.wait(PATIENCE)
-        wait_until_ended(self.job)
+        status = self.snakemake.wait(LONG)
+        wait_until(lambda: state_of(self.job) in ("", "Z", "X"), f"the end of process {self.job}")
         return status
 
     @property
@@ -72,8 +75,12 @@ def disturbed(
     """
     said, stopped = place / "said.txt", place / "stopped"
     given = {**(variables or {}), "HEADROOM_STOP": moment.stop, "HEADROOM_STOPPED": str(stopped)}
-    stand_in(place / "bin" / "python", moment.stage, given)
-    command = ["snakemake", moment.target, "--cores", "2", "--configfile", TINY]
+    words = " ".join(f"{name}='{value}'" for name, value in given.items())
+    (stand_in := place / "bin" / "python").parent.mkdir()
+    python = Path(sys.prefix) / "bin" / "python"
+    stand_in.write_text(_STAND_IN.format(stage=moment.stage, injected=INJECTED, variables=words, python=python))
+    stand_in.chmod(0o755)
+    command = ["snakemake", moment.outputs[0], "--cores", "2", "--configfile", TINY]
     jobs = environment()
     jobs["PATH"] = f"{place / 'bin'}{os.pathsep}{jobs['PATH']}"
     with open(said, "wb") as stream:
@@ -91,21 +98,12 @@ def disturbed(
         if job:  # may have been left alone
             with suppress(ProcessLookupError):
                 os.kill(job, signal.SIGKILL)
-        running.wait()
-
-
-def stand_in(path: Path, stage: str, variables: Mapping[str, str]) -> None:
-    """Write the command that starts jobs in place of `python`."""
-    path.parent.mkdir()
-    words = " ".join(f"{name}='{value}'" for name, value in variables.items())
-    python = Path(sys.prefix) / "bin" / "python"
-    path.write_text(_STAND_IN.format(stage=stage, injected=INJECTED, variables=words, python=python))
-    path.chmod(0o755)
+        running.wait(PATIENCE)
 
 
 def wait_for_stop(stopped: Path, running: "subprocess.Popen[bytes]", said: Path) -> int:
     """Return the number of the process that has stopped at its moment."""
-    latest = time.monotonic() + PATIENCE
+    latest = time.monotonic() + LONG
     while True:
         note = stopped.read_text() if stopped.exists() else ""
         if note and state_of(int(note)) == "T":
@@ -113,11 +111,6 @@ def wait_for_stop(stopped: Path, running: "subprocess.Popen[bytes]", said: Path)
         assert running.poll() is None, f"ended before its moment:\n{said.read_text()}"
         assert time.monotonic() < latest, f"did not come to its moment:\n{said.read_text()}"
         time.sleep(0.01)
-
-
-def wait_until_ended(process: int) -> None:
-    """Return when a process is gone, or waits for nothing but to be forgotten."""
-    wait_until(lambda: state_of(process) in ("", "Z", "X"), f"the end of process {process}")
 
 
 def state_of(process: int) -> str:

@@ -2,7 +2,6 @@
 
 HEADROOM_STOP says where, on the N-th time that it comes (`@N`, the first without):
 
-    call module:name     a function is called, and has not begun
     open pattern         a file whose path matches is open for writing, and still empty
     write pattern        a file whose path matches is half written: the first half of the first write is on the disk
     place pattern        a file is whole under a temporary name, and about to take its place, the path that matches
@@ -12,16 +11,12 @@ before and after that is the real code.
 """
 
 import builtins
-import importlib.util
 import io
 import os
 import signal
-import sys
 from collections.abc import Callable
 from fnmatch import fnmatch
 from functools import wraps
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 from typing import Any
 
 KIND, _, _REST = os.environ["HEADROOM_STOP"].partition(" ")
@@ -44,14 +39,14 @@ def stop() -> None:
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-def stopping_first(function: Callable[..., Any], when: Callable[..., bool]) -> Callable[..., Any]:
-    """Return a function that stops before it runs, if its arguments are those waited for."""
+def placing(place_plainly: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that places a file, and stops before the one that is waited for."""
 
-    @wraps(function)
-    def stopping(*arguments: Any, **named: Any) -> Any:
-        if when(*arguments):
+    @wraps(place_plainly)
+    def stopping(source: Any, target: Any, **named: Any) -> Any:
+        if fnmatch(os.fsdecode(target), WHERE):
             stop()
-        return function(*arguments, **named)
+        return place_plainly(source, target, **named)
 
     return stopping
 
@@ -90,38 +85,8 @@ def opening(open_plainly: Callable[..., Any]) -> Callable[..., Any]:
     return stopping
 
 
-class WhenImported:
-    """Puts the stop into a module's function as soon as the module is imported."""
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module = module
-        self.name = name
-
-    def find_spec(self, name: str, *_: Any) -> ModuleSpec | None:
-        """Return how the module is imported, with the stop at the end of it; None for other modules."""
-        if name != self.module:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        loader: Any = spec and spec.loader
-        execute = loader.exec_module
-
-        def execute_and_change(module: ModuleType) -> None:
-            execute(module)
-            *owners, last = self.name.split(".")
-            owner: Any = module
-            for part in owners:
-                owner = getattr(owner, part)
-            setattr(owner, last, stopping_first(getattr(owner, last), lambda *_: True))
-
-        loader.exec_module = execute_and_change
-        return spec
-
-
-if KIND == "call":
-    sys.meta_path.insert(0, WhenImported(*WHERE.split(":")))
-elif KIND == "place":
-    os.replace = stopping_first(os.replace, lambda _source, target: fnmatch(os.fsdecode(target), WHERE))
-    os.rename = stopping_first(os.rename, lambda _source, target: fnmatch(os.fsdecode(target), WHERE))
+if KIND == "place":
+    os.replace = placing(os.replace)
+    os.rename = placing(os.rename)
 else:
     builtins.open = io.open = opening(open)
