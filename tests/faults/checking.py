@@ -1,15 +1,11 @@
 """Conditions after a fault, and after re-running the same command."""
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from faults.moments import Moment
-from study import Ended, Finished, Project
-
-TIMES = ("seconds", "words_per_second", "examples_per_second")
-"""Measures of a training that differ from one run to the next."""
+from study import Ended, Finished, Project, rows
 
 
 def assert_whole(project: Project, finished: Finished) -> None:
@@ -25,13 +21,8 @@ def assert_finished(project: Project, finished: Finished, moment: Moment, ended:
     assert wanted, moment.outputs
     assert wanted == {path.relative_to(project.root) for path in made(project, moment)}
     assert_whole(project, finished)
-    places = ("results", "reports", "work")
-    assert [
-        path
-        for place in places
-        for path in (project.root / place).rglob(".*")
-        if not path.name.startswith(".snakemake")
-    ] == []
+    hidden = (path for place in ("results", "reports", "work") for path in (project.root / place).rglob(".*"))
+    assert [path for path in hidden if not path.name.startswith(".snakemake")] == []
     if moment.work:
         assert_resumed(project, finished, moment)
 
@@ -64,13 +55,6 @@ def made(project: Project, moment: Moment) -> list[Path]:
 
 def alike(path: Path, expected: Path) -> bool:
     """Return whether two files are equal, apart from the seconds that a training took."""
-    if not expected.is_file():
-        return False
-    if path.read_bytes() == expected.read_bytes():
-        return True
-    return path.parent.name in ("training", "training_from_scratch") and _timeless(path) == _timeless(expected)
-
-
-def _timeless(table: Path) -> list[list[str]]:
-    with open(table, encoding="utf-8", newline="") as stream:
-        return [row for row in csv.reader(stream) if not set(row) & set(TIMES)]
+    if not expected.is_file() or path.read_bytes() == expected.read_bytes():
+        return expected.is_file()
+    return path.parent.name in ("training", "training_from_scratch") and rows(path) == rows(expected)

@@ -26,14 +26,6 @@ def project(finished: Finished, tmp_path: Path) -> Iterator[Project]:
     shutil.rmtree(tmp_path / "project")
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """Return a directory for the files of a disturbed run outside the project."""
-    made = tmp_path / "disturbed"
-    made.mkdir()
-    return made
-
-
 @pytest.fixture(autouse=True)
 def cell(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> None:
     """Note which cell of the table a test is."""

@@ -38,10 +38,6 @@ class Disturbed:
     job: int
     said: Path
 
-    def signal_all(self, number: int) -> None:
-        """Send a signal to Snakemake and its jobs, as a terminal does, or the end of a machine."""
-        os.killpg(self.snakemake.pid, number)
-
     def go_on(self) -> None:
         """Let the stopped job continue."""
         os.kill(self.job, signal.SIGCONT)
@@ -67,7 +63,7 @@ def disturbed(
     Args:
         project: Where.
         moment: When, and the target of Snakemake.
-        place: An empty directory outside of the project.
+        place: A directory outside of the project.
         variables: More environment variables for the job.
 
     Raises:

@@ -6,7 +6,7 @@ import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,37 +21,11 @@ ROOM = 16 * 2**20
 """Bytes that are free on the small disk until it is filled."""
 
 
-@dataclass(frozen=True)
-class SmallDisk:
-    """A disk in memory, mounted over a directory."""
-
-    place: Path
-
-    @property
-    def ballast(self) -> Path:
-        return self.place / "ballast"
-
-    def fill(self) -> None:
-        """Fill the disk completely."""
-        with open(self.ballast, "wb", buffering=0) as stream:
-            try:
-                while True:
-                    stream.write(bytes(2**20))
-            except OSError:
-                assert shutil.disk_usage(self.place).free == 0
-
-    def free(self) -> None:
-        """Free the space."""
-        self.ballast.unlink()
-
-
 @contextmanager
-def small_disk(place: Path, aside: Path) -> Iterator[SmallDisk]:
-    """Mount a small disk over a directory, with the directory's content on it.
+def small_disk(place: Path, aside: Path) -> Iterator[Path]:
+    """Mount a small disk in memory over a directory, which is made if needed, with the directory's content on it.
 
-    Args:
-        place: The directory; it is made if needed.
-        aside: A path on another disk where the content is kept meanwhile.
+    The content is kept aside meanwhile. Yields the path of a file that may be made to fill the disk.
     """
     if os.geteuid() != 0:
         skip("root", "it alone can mount a small disk")
@@ -65,15 +39,21 @@ def small_disk(place: Path, aside: Path) -> Iterator[SmallDisk]:
         skip("root", f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
     try:
         shutil.copytree(aside, place, symlinks=True, dirs_exist_ok=True)
-        yield SmallDisk(place)
+        yield place / "ballast"
     finally:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
+def fill_disk(ballast: Path) -> None:
+    """Fill a disk to the last byte."""
+    with open(ballast, "wb", buffering=0) as stream, suppress(OSError):
+        while True:
+            stream.write(bytes(2**20))
+    assert shutil.disk_usage(ballast.parent).free == 0
+
+
 SMALL_BLOCKS = {"MALLOC_MMAP_THRESHOLD_": "4096"}
 """Makes the C library request memory from the system for each tensor, so that a limit applies immediately."""
-
-_CONTROL = Path("/sys/fs/cgroup")
 
 
 def forbid_more(process: int) -> None:
@@ -105,10 +85,11 @@ class Group:
 @contextmanager
 def control_group(name: str) -> Iterator[Group]:
     """Make a control group, of either version of Linux's interface."""
-    if (_CONTROL / "memory" / "memory.limit_in_bytes").exists():
-        group = Group(_CONTROL / "memory" / name, "memory.limit_in_bytes", "memory.oom_control")
+    control = Path("/sys/fs/cgroup")
+    if (control / "memory" / "memory.limit_in_bytes").exists():
+        group = Group(control / "memory" / name, "memory.limit_in_bytes", "memory.oom_control")
     else:
-        group = Group(_CONTROL / name, "memory.max", "memory.events")
+        group = Group(control / name, "memory.max", "memory.events")
     try:
         group.place.mkdir()
     except OSError as error:
@@ -143,19 +124,19 @@ NO_SPACE = r"error: .*no space left on the disk.*; free space .*and re-run the s
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, "disk full") for moment in FULL], ids=str)
-def test_the_disk_is_full(project: Project, finished: Finished, place: Path, moment: Moment, fault: str) -> None:
+def test_the_disk_is_full(project: Project, finished: Finished, tmp_path: Path, moment: Moment, fault: str) -> None:
     forget(project, moment)
     stop, directory = FULL[moment]
-    with small_disk(project.root / directory, place / "aside") as disk:
-        with disturbed(project, replace(moment, stop=stop), place) as run:
-            disk.fill()
+    with small_disk(project.root / directory, tmp_path / "aside") as ballast:
+        with disturbed(project, replace(moment, stop=stop), tmp_path) as run:
+            fill_disk(ballast)
             run.go_on()
             assert run.end() != 0, run.output
         if directory == ".":
             assert "error: no space left on the disk: cannot write; free space and re-run" in run.output, run.output
         else:
             assert_told(project, moment, run.output, NO_SPACE)
-        disk.free()
+        ballast.unlink()
         assert_whole(project, finished)
         assert_finished(project, finished, moment, project.snakemake(moment.outputs[0]))
 
@@ -170,9 +151,9 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, fault) for fault, moment in WITHOUT.items()], ids=str)
-def test_memory_is_missing(project: Project, finished: Finished, place: Path, moment: Moment, fault: str) -> None:
+def test_memory_is_missing(project: Project, finished: Finished, tmp_path: Path, moment: Moment, fault: str) -> None:
     forget(project, moment)
-    with disturbed(project, moment, place, SMALL_BLOCKS) as run:
+    with disturbed(project, moment, tmp_path, SMALL_BLOCKS) as run:
         if fault == "MemoryError":
             forbid_more(run.job)
             run.go_on()

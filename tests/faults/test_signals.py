@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,64 +11,44 @@ from faults.disturbing import Disturbed, disturbed, forget, state_of
 from faults.moments import GATES_MODEL, MOMENTS, TABLE, TRAIN_HANDOVER, TRAIN_STATE, TUNE_STATE, VOCABULARY, Moment
 from study import PATIENCE, Finished, Project
 
-
-def end_snakemake(run: Disturbed) -> None:
-    """SIGTERM: Snakemake lets the jobs that run come to their end, and begins no other."""
-    os.kill(run.snakemake.pid, signal.SIGTERM)
-    run.go_on()
-    assert run.end() != 0, run.output
-    assert "Will exit after finishing currently running jobs" in run.output
-
-
-def end_machine(run: Disturbed) -> None:
-    """SIGKILL to all at once, as when the power goes."""
-    run.signal_all(signal.SIGKILL)
-    assert run.end() == -signal.SIGKILL
-
-
-def end_job(run: Disturbed) -> None:
-    """SIGTERM to the job alone."""
-    os.kill(run.job, signal.SIGTERM)
-    run.go_on()
-    assert run.end() == 1, run.output
-
-
-def kill_job(run: Disturbed) -> None:
-    """SIGKILL to the job alone."""
-    os.kill(run.job, signal.SIGKILL)
-    assert run.end() == 1, run.output
-
-
-def interrupt(run: Disturbed) -> None:
-    """Ctrl-C: SIGINT to all."""
-    run.signal_all(signal.SIGINT)
-    run.go_on()
-    assert run.end() != 0, run.output
-
-
-FAULTS: dict[str, tuple[Callable[[Disturbed], None], tuple[Moment, ...]]] = {
-    "SIGKILL to all": (end_machine, MOMENTS),
-    "SIGTERM to Snakemake": (end_snakemake, (VOCABULARY, TRAIN_STATE, TUNE_STATE)),
-    "SIGTERM to the job": (end_job, (TRAIN_HANDOVER, GATES_MODEL)),
-    "SIGKILL to the job": (kill_job, (TRAIN_HANDOVER, TABLE)),
-    "Ctrl-C": (interrupt, (VOCABULARY, GATES_MODEL, TUNE_STATE)),
+STRUCK = {
+    # Who gets which signal: all at once, as when the power goes or by a terminal, Snakemake alone, or the job alone.
+    "SIGKILL to all": ("all", signal.SIGKILL, MOMENTS),
+    "Ctrl-C": ("all", signal.SIGINT, (VOCABULARY, GATES_MODEL, TUNE_STATE)),
+    "SIGTERM to Snakemake": ("Snakemake", signal.SIGTERM, (VOCABULARY, TRAIN_STATE, TUNE_STATE)),
+    "SIGTERM to the job": ("job", signal.SIGTERM, (TRAIN_HANDOVER, GATES_MODEL)),
+    "SIGKILL to the job": ("job", signal.SIGKILL, (TRAIN_HANDOVER, TABLE)),
 }
-CELLS = [(moment, fault) for fault, (_, moments) in FAULTS.items() for moment in moments]
+CELLS = [(moment, fault) for fault, (_, _, moments) in STRUCK.items() for moment in moments]
+
+
+def strike(run: Disturbed, whom: str, number: int) -> int:
+    """Send a signal, let the job go on if there is one, and return Snakemake's exit status."""
+    if whom == "all":
+        os.killpg(run.snakemake.pid, number)
+    else:
+        os.kill(run.job if whom == "job" else run.snakemake.pid, number)
+    if number != signal.SIGKILL:
+        run.go_on()
+    return run.end()
 
 
 @pytest.mark.parametrize(("moment", "fault"), CELLS, ids=str)
 def test_the_same_command_again_finishes(
-    project: Project, finished: Finished, place: Path, moment: Moment, fault: str
+    project: Project, finished: Finished, tmp_path: Path, moment: Moment, fault: str
 ) -> None:
     forget(project, moment)
-    with disturbed(project, moment, place) as run:
-        FAULTS[fault][0](run)
+    with disturbed(project, moment, tmp_path) as run:
+        whom, number, _ = STRUCK[fault]
+        status = strike(run, whom, number)
+    assert status == -number if fault == "SIGKILL to all" else status == 1 if whom == "job" else status != 0, run.output
     assert "Traceback" not in run.output, run.output
     assert_whole(project, finished)
     if fault == "SIGKILL to all":
         assert project.snakemake("--unlock").status == 0
     ended = project.snakemake(moment.outputs[0])
     if fault == "SIGTERM to Snakemake":  # the job was not disturbed, and its work must not be lost
+        assert "Will exit after finishing currently running jobs" in run.output
         assert "Nothing to be done" in ended.output
         moment = replace(moment, epoch=0)
     assert_finished(project, finished, moment, ended)
@@ -79,10 +58,10 @@ def test_the_same_command_again_finishes(
     ("moment", "fault"), [(moment, "SIGKILL to Snakemake") for moment in (TRAIN_STATE, TABLE)], ids=str
 )
 def test_a_job_that_is_left_alone_does_no_harm(
-    project: Project, finished: Finished, place: Path, moment: Moment, fault: str
+    project: Project, finished: Finished, tmp_path: Path, moment: Moment, fault: str
 ) -> None:
     forget(project, moment)
-    with disturbed(project, moment, place) as run:
+    with disturbed(project, moment, tmp_path) as run:
         os.kill(run.snakemake.pid, signal.SIGKILL)
         run.snakemake.wait(PATIENCE)
         assert project.snakemake("--unlock").status == 0
