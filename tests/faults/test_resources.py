@@ -142,10 +142,9 @@ def test_the_disk_is_full(project: Project, finished: Finished, tmp_path: Path, 
 
 
 WITHOUT = {
-    # In the second epoch, which begins when this file is in its place.
-    "MemoryError": replace(TRAIN_STATE, name="training: in the second epoch", stop="place */state1.pt"),
+    "MemoryError": replace(TRAIN_STATE, name="training: in the middle of epoch 1", stop="place */epoch0.5.pt", epoch=0),
     "killed for memory": replace(
-        TUNE_STATE, name="training of a classifier: in the second epoch", stop="place */states/*/complete.json"
+        TUNE_STATE, name="training of a classifier: between two epochs", stop="place */states/*/complete.json"
     ),
 }
 
