@@ -23,8 +23,8 @@ from headroom.data.trees import read_trees
 from headroom.preparation import encoder, vocabulary
 from headroom.preparation.acquire import main as acquire_main
 from models import write_encoder
-from toy_fine_tuning import LABELS as FINE_TUNED
-from toy_fine_tuning import write_corpus
+from trainings import LABELS as FINE_TUNED
+from trainings import write_corpus
 
 SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
