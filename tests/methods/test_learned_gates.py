@@ -51,19 +51,19 @@ class TestHardConcreteGates:
             gates = located(log_alpha)
             drawn = gates.sample(uniform)
             for value, probability in ((0, gates.closed()), (1, gates.opened())):
-                assert float((drawn == value).double().mean()) == pytest.approx(float(probability), abs=0.005)
+                assert float((drawn == value).double().mean()) == pytest.approx(probability.item(), abs=0.005)
 
     def test_the_gradient_of_the_penalty_is_the_numeric_one(self):
         for place in (-3.0, -0.5, 0.0, 1.0, 4.0):
             gates = located(place)
             (found,) = torch.autograd.grad(gates.expected_open(), gates.log_alpha)
-            above, below = (float(located(place + shift).expected_open()) for shift in (1e-6, -1e-6))
+            above, below = (located(place + shift).expected_open().item() for shift in (1e-6, -1e-6))
             assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
 
     def test_the_gradient_of_a_sample_is_the_numeric_one(self):
         gates, uniform = located(0.2), torch.tensor([0.45], dtype=torch.float64)
         (found,) = torch.autograd.grad(gates.sample(uniform).sum(), gates.log_alpha)
-        above, below = (float(located(0.2 + shift).sample(uniform)) for shift in (1e-6, -1e-6))
+        above, below = (located(0.2 + shift).sample(uniform).item() for shift in (1e-6, -1e-6))
         assert 0 < above < 1
         assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from golden.write import run_once
-from study import Ended, Finished, Project, new_project
+from study import Ended, Finished, Project
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +16,3 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 def study(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a copy of the finished study that a module's tests may change."""
     return finished.project.copy(tmp_path_factory.mktemp("study") / "project")
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return the project before any run, shared by tests that build nothing."""
-    return new_project(tmp_path_factory.mktemp("bare") / "project")

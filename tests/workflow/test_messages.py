@@ -52,16 +52,6 @@ def test_what_cannot_run_is_told_before_any_job(project: Project) -> None:
     assert not (project.root / "results").exists()
 
 
-def test_a_job_that_refuses_its_input_shows_its_message(project: Project) -> None:
-    (project.root / "own.conllu").write_text("1\tdogs\tdog\tNOUN\t_\t_\t7\tdep\t_\t_\n\n")  # a tree without a root
-    study = project.configure({"translation.treebank": {"source": "files", "path": "own.conllu"}})
-    ended = project.snakemake("results/tiny/translation/treebank.conllu", *BRIEFLY, study=study)
-    first, message = shown(ended)
-    assert first == "treebank failed; the end of logs/tiny/treebank/translation.log:"
-    assert message.startswith("    error: own.conllu, line 1: ")
-    assert "python -m headroom --libraries" not in ended.output  # the command
-
-
 def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
     file = read_entries(Dataset.place, Dataset)["multi30k"].file("train", "source")
     wrong = project.root / "mirror" / file.path
@@ -69,8 +59,10 @@ def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
-    ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", study=study)
-    message = "".join(shown(ended)[1:3])
+    ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", *BRIEFLY, study=study)
+    first, *rest = shown(ended)
+    assert first == "text_translation failed; the end of logs/corrupt/text/translation.log:"
+    message = "".join(rest[:2])
     assert f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}" in message
     assert "replace the file in the mirror" in message
     corpus_files = (project.root / "results" / "corrupt" / "translation" / "corpus").rglob("*")

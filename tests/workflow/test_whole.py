@@ -1,42 +1,18 @@
-"""Whole studies beside those of tests/golden: a released model of fairseq, those of the Hub, Snakemake's own report."""
+"""Whole studies beside those of tests/golden: a released model of fairseq."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 from fairseq_models import write_release
-from missing_software import skip
-from study import ROOT, TINY, Finished, Project, new_project, planned
+from study import ROOT, TINY, Finished, new_project
 
 pytestmark = pytest.mark.long
-
-TRAINED, RELEASED = ("michel-iwslt", "michel-bert"), ("michel-wmt", "gpt2", "pythia", "qwen3", "opus-mt", "flan-t5")
 
 
 def test_a_run_ends_well_and_says_where_the_report_is(finished: Finished) -> None:
     assert "Traceback" not in finished.ended.output
     assert "the report: reports/tiny.html" in finished.ended.output
-
-
-def test_snakemakes_own_report_needs_no_network(study: Project) -> None:
-    without_network = ["unshare", "--net"]
-    if not shutil.which("unshare") or subprocess.run([*without_network, "true"], capture_output=True).returncode:
-        skip("root")
-    ended = study.run(*without_network, "snakemake", "--report", "own.html", "--configfile", TINY)
-    assert ended.status == 0, ended.output
-    assert '"tiny.html"' in (study.root / "own.html").read_text()
-
-
-def test_studies_that_need_a_network_resolve() -> None:
-    wrong = []
-    for study in (*TRAINED, *RELEASED):
-        jobs = planned(Project(ROOT).snakemake("-n", study=f"studies/{study}.yaml"))
-        starts = {name: any(job.startswith(name) for job in jobs) for name in ("released", "training")}
-        expected = {"released": study in RELEASED, "training": study in TRAINED}
-        wrong += [(study, jobs)] if jobs["report"] != 1 or starts != expected else []
-    assert not wrong, wrong
 
 
 @pytest.mark.timeout(900)
