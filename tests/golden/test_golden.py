@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import tarfile
 from collections.abc import Iterator
 from itertools import repeat
@@ -49,21 +50,24 @@ MAY_BE_EMPTY = {
 MAY_HAVE_NO_ROW = {"roles", "distances"}
 """Tables that may have no row: no head of a tiny model need hold a role, and text that is brought has no trees."""
 
-ALIKE = 3e-4
-"""With AVX2 in place of AVX-512, 149 of 176,000 cells of `tiny` differ by more than 1e-5, but for p none by 1e-4."""
+ALIKE = 1e-5
+"""Up to this difference, absolute or relative, numbers are the same."""
 
-P_VALUES = 0.05
-"""The same of p, which counts resamples in hundredths, or divides an effect near zero by its error: up to 0.01."""
+FEW, FAR = 25, 3e-4
+"""How many cells of a study may differ by more, and up to what: another processor adds in another order.
+
+Of 252,402 cells 7 did with AVX2 in place of AVX-512, of agreement and scores, and 21 without either, of relevance, too.
+"""
+
+P_FAR = 0.05
+"""Up to what p may differ, which counts resamples in hundredths, or divides an effect near zero by its error."""
 
 HASHES = "trainings"
 """A column of hashes of all digits of losses."""
 
 
 def cells_unlike(first: Path, second: Path) -> Iterator[tuple[str, int, str, str, str]]:
-    """Yield the cells that differ between two directories of results, but not of times: table, row, column, and both.
-
-    Numbers differ on another processor by the order of sums: up to `ALIKE` they are the same, absolute or relative.
-    """
+    """Yield what differs between two directories of results, but not of times: table, row, column, and both cells."""
     names, others = (
         {name for name in tables_of(place) if name.split("/")[0].removesuffix(".csv") in REGISTRY.by_name}
         for place in (first, second)
@@ -73,8 +77,7 @@ def cells_unlike(first: Path, second: Path) -> Iterator[tuple[str, int, str, str
         for place, (ours, theirs) in enumerate(zip(rows(first / name), rows(second / name), strict=True)):
             assert ours.keys() == theirs.keys(), name
             for column, cell in ours.items():
-                within = P_VALUES if column == "p" or column.startswith("p_") else ALIKE
-                if column != HASHES and not are_alike(cell, theirs[column], within):
+                if column != HASHES and not are_alike(cell, theirs[column], ALIKE):
                     yield name, place, column, cell, theirs[column]
 
 
@@ -146,6 +149,10 @@ def test_the_page_has_the_golden_sections(golden: Golden) -> None:
 def test_a_study_run_again_has_the_golden_tables(golden: Golden, tmp_path_factory: pytest.TempPathFactory) -> None:
     kind = golden.results.name
     project = run_once(tmp_path_factory, kind)
-    wrong = list(cells_unlike(golden.results, project.root / "results" / kind))
-    assert not wrong, (len(wrong), wrong[:20])
+    unlike = list(cells_unlike(golden.results, project.root / "results" / kind))
+    of_p = [cell for cell in unlike if re.match("p(_|$)", cell[2])]
+    others = [cell for cell in unlike if cell not in of_p]
+    far = [cell for cells, most in ((of_p, P_FAR), (others, FAR)) for cell in cells if not are_alike(*cell[3:], most)]
+    assert not far, far
+    assert len(others) <= FEW, others
     assert (project.root / "reports" / f"{kind}.html").is_file()
