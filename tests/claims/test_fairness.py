@@ -172,9 +172,7 @@ def first_and_last_epoch(random: RANDOM) -> Tables:
     return {"pruning_epochs": rows}
 
 
-def effects_of_sites(
-    random: RANDOM, values: Mapping[str, list[float | str]], layers: int
-) -> dict[tuple[str, int], float]:
+def effects_of_sites(random: RANDOM, values: Mapping[str, list[float | str]]) -> dict[tuple[str, int], float]:
     """Return published changes, in points, at three sites of each kind, as the starter has, the last one too."""
     found: dict[tuple[str, int], float] = {}
     for kind, own in values.items():
