@@ -61,12 +61,12 @@ archives: environment  ## write all tables of finished studies, with resamples, 
 	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
 	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
-test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (4 minutes on two cores)
+test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (3 minutes on two cores)
 	@$(CHECK) ruff check .
 	@$(CHECK) ruff format --check .
 	@$(PYTEST) -m "not (long or slow or browser or faults or conda or slurm)" $(REQUIRED)
 
-test-all: lint  ## types, layers, rules, and all tests but those below, with a study of each kind (15 minutes on two cores)
+test-all: lint  ## types, layers, rules, and all tests but those below, with a study of each kind (9 minutes on two cores)
 	@seed=$$RANDOM; echo "properties are drawn with the seed $$seed"; \
 	$(PYTEST) -m "not (slow or browser or faults or conda or slurm)" --hypothesis-profile=random --hypothesis-seed=$$seed $(REQUIRED)
 
