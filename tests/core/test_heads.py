@@ -2,7 +2,7 @@
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site, all_heads, format_profile, parse_profile
+from headroom.core.heads import Head, Site, all_heads, format_profile, join_units, parse_profile, single_units
 from headroom.core.interventions import PLAIN, REPAIRS, Intervention
 from hypothesis import given
 from hypothesis import strategies as some
@@ -31,6 +31,8 @@ def test_all_heads_in_scope_with_uneven_sites() -> None:
     assert [str(head) for head in all_heads(SITES, "E")] == ["E1:1", "E1:2", "E1:3", "E1:4", "E2:1", "E2:2"]
     assert all_heads(reversed(SITES)) == all_heads(SITES)
     assert all_heads([Site("E", 1, 0)]) == []
+    assert [str(site) for site in SITES if site.is_among(["first"])] == ["E1", "A1", "D1"]
+    assert join_units(single_units(all_heads(SITES, "A1"))) == set(all_heads(SITES, "A"))
 
 
 ONE, OTHER = Head("E", 1, 2), Head("A", 3, 4)

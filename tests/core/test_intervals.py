@@ -4,7 +4,7 @@ import math
 
 import numpy
 import pytest
-from headroom.core.curves import area, compute_share_kept, mean_of_draws, monotone, removable_share
+from headroom.core.curves import area, compute_share_kept, mean_of_draws, monotone, removable, removable_share
 from headroom.core.statistics import (
     Estimate,
     estimate_mean,
@@ -213,3 +213,4 @@ def test_all_or_next_to_nothing() -> None:
         assert found.value == pytest.approx(expected)
         assert found.low <= found.value + 0.01
         assert found.high >= found.value
+    assert removable(TENTHS[1:], numpy.full((1, 10), 0.5), 0.02) == [0.1]  # below from the first point on

@@ -12,7 +12,7 @@ ORACLES = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": st
 
 
 @pytest.mark.parametrize("statistic", ORACLES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs=some.lists(some.tuples(some.integers(-4, 4), some.integers(-4, 4)), min_size=4, max_size=30))
 def test_values_equal_scipy_with_ties(statistic: str, pairs: list[tuple[int, int]]) -> None:
     first, second = numpy.array(pairs).T
@@ -21,6 +21,13 @@ def test_values_equal_scipy_with_ties(statistic: str, pairs: list[tuple[int, int
         assert numpy.isnan(found).all()
     else:
         assert found.value == pytest.approx(ORACLES[statistic](first, second)[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", ORACLES)
+def test_lists_that_are_constant_or_too_short_have_no_correlation(statistic: str) -> None:
+    rising, constant = numpy.arange(6), numpy.ones(6)
+    for first, second in ((rising, constant), (constant, rising), (rising[:2], rising[:2])):
+        assert numpy.isnan(ranks.correlation(statistic, first, second).value)
 
 
 @pytest.mark.parametrize("statistic", ORACLES)
