@@ -145,8 +145,12 @@ def bring(kind: str, root: Path) -> None:
 def unpack(kind: str, root: Path, *, beside: bool = False) -> Path:
     """Extract the results of a study into a project, or what is beside them; return the directory of results."""
     with tarfile.open(HERE / f"{kind}.tar.xz") as packed:
-        chosen = [one for one in packed if one.name.startswith("results/") != beside]
-        packed.extractall(root, chosen, filter="data")
+        for one in packed:
+            if one.name.startswith("results/") != beside:
+                (root / one.name).parent.mkdir(parents=True, exist_ok=True)
+                content = packed.extractfile(one)
+                assert content, one.name
+                (root / one.name).write_bytes(content.read())
     return root / "results" / kind
 
 
