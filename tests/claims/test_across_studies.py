@@ -69,6 +69,11 @@ def test_corpora_are_random_effects_of_equal_weight() -> None:
     assert (row["verdict"], row["studies"], row["trainings"]) == (HOLDS, "s0 s1 s2", "t0 t1 t2")
 
 
+def test_corpora_that_agree_by_chance_keep_their_errors() -> None:
+    assert over_corpora([Estimate(2.0, 1.0, 3.0)] * 4) == pytest.approx(Estimate(2.0, 1.5, 2.5))
+    assert over_corpora([Estimate(2.0, 1.0, 4.0)]) == (2.0, 1.0, 4.0)
+
+
 def test_intervals_end_where_the_number_does() -> None:
     found = {"unit": "share", "low": 0.3, "high": 0.6}
     pair = study("s1", 0.4, "a", **found, least=0.0, most=1.0), study("s2", 0.5, "b", **found, least=0.0, most=1.0)
