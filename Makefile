@@ -76,7 +76,7 @@ test-slow: everything  ## simulations of the statistics, copies of models that a
 test-browser: everything  ## the page in chromium, where there is one; with REQUIRE=chromium it has to be there
 	@$(PYTEST) -m browser $(REQUIRED)
 
-golden: everything  ## run the four studies of tests/golden and write their tables anew (GOLDEN=tiny: only that)
+golden: everything  ## run the four studies of tests/golden and write their tables again (GOLDEN=tiny: only that)
 	@$(INSIDE) PYTHONPATH=workflow:tests python tests/golden/write.py $(GOLDEN)
 
 test-faults: everything  ## fault injection: interruptions, full disks and memory at every moment, with a table

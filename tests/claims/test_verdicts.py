@@ -27,7 +27,7 @@ from headroom.claims.verdict import (
     pool,
 )
 from headroom.core.errors import HeadroomError
-from headroom.core.statistics import Estimate, estimate_mean, outliers, over_runs
+from headroom.core.statistics import Estimate, estimate_mean, over_runs
 from headroom.report.reference import list_shipped
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TASKS
@@ -162,14 +162,6 @@ def test_numbers_without_resamples_are_put_together() -> None:
     whole = pool([other, of_run(2, 4.0), of_run(3, 4.1)])
     assert whole is not None
     assert (len(whole.runs), [number.name for number in whole.numbers]) == (2, ["n"])
-
-
-def test_an_outlier_is_named_by_the_test_of_grubbs() -> None:
-    """Critical values of the two-sided test at 5 %: 1.155 of three values, 1.887 of six."""
-    assert outliers([1.0, 1.0001, 9.0]) == [2]
-    assert outliers([1.0, 2.0, 3.0]) == outliers([1.0, 9.0]) == outliers([2.0, 2.0, 2.0]) == []
-    assert outliers([1.0, 1.1, 0.9, 1.05, 0.95, 3.0]) == [5]
-    assert outliers([1.0, 1.5, 0.4, 1.2, 0.7, 2.5]) == []  # 1.74 standard deviations
 
 
 def test_tables_say_what_the_rules_say(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
-from headroom.core.curves import mean_of_draws
 from headroom.experiments.ablation.replacements import Pair, pairs
 from headroom.experiments.bakeoff.claims import MEDIAN, areas, find_best, is_criterion
 from headroom.experiments.minimal_pairs.claims import pairs_kept
@@ -149,16 +148,6 @@ def test_good_layouts_after_training() -> Cases:
     yield UNDECIDED, retrained(good=0.8)
     yield UNDECIDED, retrained(half=20.0, runs=1)
     yield HOLDS, retrained(runs=1)  # a single training, on other sentences
-
-
-def test_the_interval_is_also_over_random_layouts() -> None:
-    """Four layouts with known values and no other noise: the variance of their mean is that of a sample, over four."""
-    values = numpy.array([1.0, 2.0, 4.0, 9.0])
-    drawn = mean_of_draws([numpy.full(1 + 200_000, value) for value in values])
-    assert drawn[0] == 4
-    assert drawn[1:].mean() == pytest.approx(4, abs=0.02)
-    assert drawn[1:].var() == pytest.approx(values.var(ddof=1) / 4, rel=0.02)
-    assert numpy.array_equal(mean_of_draws([numpy.arange(5.0)]), numpy.arange(5.0))  # a single one
 
 
 Interval = tuple[float, float, float]

@@ -1,7 +1,7 @@
-"""Four tiny studies, one for each kind of model that users bring, and their tables: `make golden` writes them anew.
+"""Four tiny studies, one for each kind of model that users bring, and their tables: `make golden` writes them again.
 
 A user of fairseq trains here (tests/workflow/tiny.yaml). The others bring a small trained model and text, which are in
-the archives of their studies; `headroom new` writes these studies. What is brought is made anew if there is no archive:
+the archives of their studies; `headroom new` writes these studies. It is trained again if there is no archive:
 on another processor it is other weights, and every number changes.
 """
 

@@ -245,7 +245,7 @@ class TestShiftedText:
     def pairs(self, loaded):
         """Sources, and what the model itself makes of them: with random weights, too, it expects them there."""
         draw, model = random.Random(1), loaded("bart")
-        sources = [" ".join(draw.choices(WORDS, k=draw.randint(3, 7))) for _ in range(LINES)]
+        sources = [" ".join(draw.choices(WORDS, k=draw.randint(8, 14))) for _ in range(LINES)]
         batches = model.batches(sources, sentences=8)
         pieces = model.translate_pieces(batches, DecodingSettings(length_factor=0.5, length_offset=6))
         return sources, model.texts(pieces)

@@ -86,7 +86,7 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
         return
     width = live.head_width
     places = [live.kept.index(index) for index in keep]
-    shared, groups = (places, None) if live.groups is None else _regroup(live, keep)
+    shared, groups = (places, None) if live.groups is None else _regroup(live, places)
     for projection in live.inputs:
         _select(projection, live.head_outputs(projection, places, shared), outputs=True)
     for name in live.vectors:
@@ -103,14 +103,15 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
         live.adapt(live)
 
 
-def _regroup(live: AttentionSite, keep: list[int]) -> tuple[list[int], tuple[int, ...]]:
+def _regroup(live: AttentionSite, places: list[int]) -> tuple[list[int], tuple[int, ...]]:
     """Return the heads of keys and values to keep, with repetitions, and the one of them that each query head uses.
 
-    Groups that an earlier removal made uneven are joined again where this one makes them even.
+    `places` are those of the query heads to keep. Groups that an earlier removal made uneven are joined again where
+    this one makes them even.
     """
     assert live.groups is not None
-    used = [live.groups[live.kept.index(index)] for index in keep]
-    origins = [live.origins[index] for index in keep]
+    used = [live.groups[place] for place in places]
+    origins = [live.origins[live.kept[place]] for place in places]
     if len(set(Counter(origins).values())) > 1:
         return used, tuple(range(len(used)))
     shared = sorted(set(origins))

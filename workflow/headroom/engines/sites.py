@@ -1,7 +1,7 @@
 """Attention sites of a model: z, the projections around it, and the device."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -69,6 +69,7 @@ class AttentionSite:
         bias_added: Whether the output projection was given a bias that the model's family lacks.
         empty: Makes the module of the site without heads.
         adapt: Adapts the attention module to its remaining heads, after each removal.
+        origins: The head of keys and values of each head before any removal; empty if each has its own.
     """
 
     site: Site
@@ -91,10 +92,10 @@ class AttentionSite:
     bias_added: bool = False
     empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
     adapt: Callable[["AttentionSite"], None] | None = None
+    origins: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.origins = dict(zip(self.kept, self.groups or ()))
-        """The head of keys and values of each head before any removal; empty if each has its own."""
 
     @property
     def attention(self) -> nn.Module:
