@@ -22,6 +22,11 @@ from stages.sorter import (
 SOME = "D1:1 D2:1 D2:2 D2:3 D3:2"
 
 
+def largest_weight(model):
+    """Return the largest weight of the output projections."""
+    return max(float(live.output_weight.abs().max()) if live.kept else 0 for live in model.live_sites)
+
+
 def removed(letters, tmp_path, *flags):
     """Run the stage; return the row of every check, and the logits of the saved model."""
     outputs = ["--sliced", tmp_path / "sliced/epoch2", "--output", tmp_path / "table.csv"]
@@ -31,7 +36,9 @@ def removed(letters, tmp_path, *flags):
     model = engine.load(tmp_path / "sliced/epoch2")
     (batch,) = engine.batches(model, engine.examples("test"), 27)
     assert table["value"][["identical_outputs", "differing_outputs", "examples"]].tolist() == [1, 0, 27]
-    assert table["value"]["largest_logit_difference"] < 1e-4
+    grown = largest_weight(model) / largest_weight(engine.load(letters / "run/epoch2"))
+    # rounding errors of a fit grow with its weights
+    assert table["value"]["largest_logit_difference"] < 2e-5 * max(1, grown)
     return table, model.logits(batch)
 
 

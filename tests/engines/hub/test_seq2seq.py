@@ -290,6 +290,7 @@ SYSTEMS = [
     [""] * 5,
     ["x y z"] * 5,
     ["the cat sat on the mat .", "", "something", "3.5 %", "five four three two one"],
+    ["", "", "", "", "one t"],  # one sequence of four characters, none of five
 ]
 
 
