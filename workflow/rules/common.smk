@@ -4,8 +4,8 @@ import re
 import shlex
 import shutil
 import sys
-import tarfile
 import tempfile
+import zipfile
 from glob import glob
 from pathlib import Path
 
@@ -22,10 +22,9 @@ def unpacked(place):
     if not stamp.exists() or stamp.read_text() != commit.hexsha:
         shutil.rmtree(copy, ignore_errors=True)
         with tempfile.TemporaryFile() as stream:
-            commit.repo.archive(stream, commit.hexsha, path=folder)
-            stream.seek(0)
-            with tarfile.open(fileobj=stream) as archive:
-                archive.extractall(copy, filter="data")
+            commit.repo.archive(stream, commit.hexsha, path=folder, format="zip")
+            with zipfile.ZipFile(stream) as archive:
+                archive.extractall(copy)
         stamp.write_text(commit.hexsha)
     return copy / folder
 
