@@ -42,17 +42,7 @@ def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
         ["score", "1", "50 s", "25\u202f%"],
         ["prepare", "1", "2.0 s", "1\u202f%"],
     ]
-    assert rows[0][5:] == ["700 MB", "–"]
-
-
-def test_the_largest_memory_of_a_stage_stands_beside_its_largest_bound(tmp_path: Path) -> None:
-    for run, row in (("one", "1.0\t500.0\t1.0\t800"), ("two", "1.0\t700.0\t1.0\t900")):
-        path = tmp_path / "ablation" / f"{run}.tsv"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"s\tmax_rss\tcpu_time\tbound\n{row}\n", encoding="utf-8")
-    made = provenance(StudyTables(), benchmarks=sorted(tmp_path.rglob("*.tsv")), configuration=None)
-    _, _, rows = cells(made.folds[0].tables[0])
-    assert rows[0][5:] == ["700 MB", "900 MB"]
+    assert rows[0][5:] == ["700 MB"]
 
 
 class TestVersion:
@@ -140,16 +130,6 @@ def test_what_was_dropped_is_said_by_reason(said):
         "Left out because a side is empty: 3 of valid and 1 of 300 of test.",
         "Kept, though they contain U+FFFD: 2 of 300 of test.",
     ]
-
-
-@pytest.mark.parametrize(("peak", "amount"), [(801, 1), (800, 0)])
-def test_a_job_with_more_memory_than_its_bound_is_named(tiny, tmp_path, peak, amount):
-    path = tmp_path / "benchmarks" / "ablation" / "one.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text(f"s\tmax_rss\tcpu_time\tbound\n1.0\t{peak}\t1.0\t800\n")
-    said = [one.text for one in cautions(tiny.tables, benchmarks=[path]).get("", ())]
-    assert len(said) == amount
-    assert all("ablation 801 MB (bound: 800 MB)" in text for text in said)
 
 
 CONFIGURATION = {

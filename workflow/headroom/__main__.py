@@ -2,8 +2,7 @@
 
 `python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow. Options
 may stand before them: `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has
-imported, `--benchmark FILE`, to which the time and memory of the job are written, and `--bound MB`, the bound of its
-memory, which is written there, too.
+imported, and `--benchmark FILE`, to which the time and memory of the job are written.
 """
 
 import importlib
@@ -89,14 +88,14 @@ def write_flags(flags: Mapping[str, Any]) -> Iterator[str]:
 def read_options(arguments: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
     """Return the options before the stage, and what follows them."""
     options = {}
-    while arguments[:1] and arguments[0] in ("--libraries", "--benchmark", "--bound"):
+    while arguments[:1] and arguments[0] in ("--libraries", "--benchmark"):
         options[arguments[0]] = arguments[1]
         arguments = arguments[2:]
     return options, arguments
 
 
-def write_benchmark(path: Path, seconds: float, bound: str) -> None:
-    """Write what this process took: seconds, the most resident memory and its bound (MB), seconds of processor time.
+def write_benchmark(path: Path, seconds: float) -> None:
+    """Write what this process took: seconds, the most resident memory in MB, seconds of processor time.
 
     The file has the columns of Snakemake, which would measure the command alone if a fork server runs the job.
     """
@@ -104,7 +103,7 @@ def write_benchmark(path: Path, seconds: float, bound: str) -> None:
     processor = sum(one.ru_utime + one.ru_stime for one in (own, children))
     memory = max(own.ru_maxrss, children.ru_maxrss) / (2**20 if sys.platform == "darwin" else 2**10)
     with atomic_path(path) as temporary:
-        temporary.write_text(f"s\tmax_rss\tcpu_time\tbound\n{seconds:.4f}\t{memory:.2f}\t{processor:.2f}\t{bound}\n")
+        temporary.write_text(f"s\tmax_rss\tcpu_time\n{seconds:.4f}\t{memory:.2f}\t{processor:.2f}\n")
 
 
 def main() -> None:
@@ -124,7 +123,7 @@ def main() -> None:
             sys.exit(2)
         run(importlib.import_module(module).main, [*flags, *arguments])
     if path := options.get("--benchmark"):
-        run(lambda _arguments: write_benchmark(Path(path), time.perf_counter() - started, options.get("--bound", "NA")))
+        run(lambda _arguments: write_benchmark(Path(path), time.perf_counter() - started))
 
 
 if __name__ == "__main__":

@@ -179,13 +179,9 @@ def list_jobs(plan: Plan) -> list[str]:
 
 def describe_memory(outline: "Outline", dtype: str) -> str:
     """Return how much memory a model needs, and whether this machine has it."""
-    length, _ = choose_sizes(outline)
     weights, whole = outline.weight_bytes(dtype), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    needed = outline.needed_bytes(dtype, choose_batch(outline, length), length)
-    lacking = f"; this machine has {_round(whole, BYTES)}" if needed > whole else ""
-    return (
-        f"{_round(weights, BYTES)} for the weights ({dtype}), roughly {_round(needed, BYTES)} with gradients{lacking}"
-    )
+    lacking = f"; this machine has {_round(whole, BYTES)}" if 2 * weights > whole else ""
+    return f"{_round(weights, BYTES)} for the weights ({dtype}), two to six times as much in a job{lacking}"
 
 
 def _round(value: float, units: Mapping[str, float]) -> str:

@@ -55,7 +55,6 @@ try:
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
-    from headroom.study.memory import megabytes_read
     from headroom.study.plan import Plan
     from headroom.study.sources import Sources
     from headroom.study.stages import fill, is_directory

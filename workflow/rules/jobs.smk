@@ -53,14 +53,22 @@ def by_name(files):
     return {name: list(map(str, files[name])) for name in files.keys()}
 
 
-def memory_of(form):
-    """Return the resource function for a job's memory in MB, which is its bound; each retry adds as much."""
-    return lambda wildcards, input, attempt: attempt * form.megabytes(plan, dict(wildcards.items()), by_name(input))
+WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 
 
-def bound_of(form):
-    """Return the param function for the bound of a job's memory, which decides nothing, as in `mirror_of`."""
-    return lambda wildcards, input, resources: form.megabytes(plan, dict(wildcards.items()), by_name(input))
+def memory_of(rule):
+    """Return the resource function for a job's memory in MB: six times its largest model; each retry adds as much.
+
+    A training holds weights, gradients, two moments of the optimizer, and a checkpoint; a sweep a second model and states.
+    """
+    processes = rule.gpus(plan) if rule.gpus else 1
+
+    def megabytes(wildcards, input, attempt):
+        models = (path for path in map(str, input) if path.endswith(WEIGHTS) and os.path.isfile(path))
+        largest = max(map(os.path.getsize, models), default=0) / 1e6
+        return round(attempt * processes * (rule.megabytes + 6 * largest))
+
+    return megabytes
 
 
 def decisions_of(form):
@@ -119,15 +127,14 @@ for form in FORMS:
             environment_of(form, "../../envs/{}.yaml")
         threads: exclusive_threads if form.rule.exclusive else 1
         resources:
-            mem_mb=memory_of(form),
+            mem_mb=memory_of(form.rule),
             runtime=form.rule.minutes,
             gpu=gpus_of(form.rule),
         params:
             job=job_of(form),
             decided_by=decisions_of(form),
             mirror=mirror_of(form),
-            bound=bound_of(form),
             libraries=environment_of(form, "{}"),
         shell:
             "python -m headroom --libraries {params.libraries} --benchmark {output.benchmark:q} "
-            "--bound {params.bound} {params.job:q} {params.mirror} > {log} 2>&1"
+            "{params.job:q} {params.mirror} > {log} 2>&1"

@@ -59,13 +59,12 @@ rule report:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, input, attempt: attempt * megabytes_read(input),
+        mem_mb=lambda wildcards, attempt: attempt * 2000,
         runtime=15,
     params:
         study=study.study,
-        bound=lambda wildcards, input, resources: megabytes_read(input),
     shell:
-        "python -m headroom --libraries plain --benchmark {output.benchmark:q} --bound {params.bound} report --study {params.study} --tables {input.tables} --maps {input.maps} "
+        "python -m headroom --libraries plain --benchmark {output.benchmark:q} report --study {params.study} --tables {input.tables} --maps {input.maps} "
         "--claims {input.claims} --numbers {input.numbers} --texts {input.texts} "
         "--benchmarks {input.benchmarks} "
         "--configuration {input.configuration} --output {output.page} > {log} 2>&1"

@@ -25,6 +25,9 @@ from headroom.core.interventions import Intervention
 from headroom.engines.batch import Given
 from headroom.engines.head_model import HeadModel, PartlyRead, take_rows
 
+STORED = 2**30
+"""The most bytes of the plain model's states that a sweep stores."""
+
 _ROUNDING = 1e-5
 """Tolerance of the check as a share of the largest value."""
 

@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from headroom.core.memory import Work
 from headroom.data.providers import Kind, module_of
 from headroom.engines.command import ENGINES
 from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TranslationSettings
-from headroom.study.memory import Call
 from headroom.study.plan import Plan, local_files, own_files
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -149,12 +147,6 @@ def _translation(plan: Plan, task: str) -> TranslationSettings:
     return found
 
 
-def acquire(call: Call) -> Work:
-    """Return the work of acquiring text: that of the user's files is among what the job reads."""
-    downloaded = call.task.corpus.source not in ("files", "generated")
-    return Work(copies=0.0, others=ACQUIRED if downloaded else 0.0)
-
-
 TEXTS = Stage(
     name="acquire",
     about="acquire text or trees: generated, from the catalogue, the Hub or sacrebleu, or your own",
@@ -167,7 +159,6 @@ TEXTS = Stage(
     flags=text_flags,
     imports=lambda plan, values: provider(TEXT[plan.kind_of(values["task"])], plan, values["task"]),
     downloads=lambda plan, task: True,
-    work=acquire,
 )
 TREES = Stage(
     name="acquire",
@@ -203,7 +194,6 @@ ENCODE = Stage(
     outputs=lambda plan, task: {"output": plan.encoder(task)},
     reads=encoder_files,
     settings=lambda plan, values: {"encoder": _classifier(plan, values["task"]).encoder},
-    work=lambda call: Work(copies=1.5),  # loaded from another type
 )
 RELEASE = Stage(
     name="released",
@@ -218,12 +208,9 @@ RELEASE = Stage(
     flags=lambda plan, values: {"engine": plan.engine(values["run"])},
     imports=lambda plan, values: [f"{ENGINES[plan.engine(values['run'])]}.released"],
     downloads=lambda plan, task: plan.engine_of(task) == "fairseq",
-    work=lambda call: call.passes(
-        32, "choose", "check", copies=1.5
-    ),  # in another type than its files, a part of it sliced
 )
 RULES = (
-    Rule(stages=(TEXTS,), name="text", by_kind=True, environment=environment, minutes=60),
+    Rule(stages=(TEXTS,), name="text", by_kind=True, environment=environment, minutes=60, megabytes=4000),
     # fail early if a relation is missing
     Rule(stages=(TREES,), name="treebank", environment="plain", priority=100, minutes=30),
     Rule(stages=(SEGMENT,), minutes=60),

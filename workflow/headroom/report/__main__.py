@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         explored=explorer(tables),
         cite=citing(given.study, tables, configuration=configured, version=find_version()),
         heads=heads_data(tables),
-        cautions=cautions(tables, read_records(given.texts), given.benchmarks),
+        cautions=cautions(tables, read_records(given.texts)),
         sections=parts,
         headings=headings(parts, tables.tasks, found),
         provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),

@@ -14,7 +14,6 @@ from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.gates.frames import warnings
 from headroom.experiments.timing.frames import timing_noise
 from headroom.figures.names import heading, run_name
-from headroom.report.provenance import read_benchmarks
 from headroom.study.selection import (
     examples_in,
     last_epochs,
@@ -53,12 +52,10 @@ def read_records(paths: Sequence[Path]) -> dict[str, Record]:
     return {path.parts[-3]: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def cautions(
-    tables: StudyTables, texts: Mapping[str, Record] | None = None, benchmarks: Sequence[Path] = ()
-) -> dict[str, list[Caution]]:
+def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> dict[str, list[Caution]]:
     """Return, by task, what was dropped, and what in the study is too small or too weak for firm conclusions.
 
-    In a study of one task its name is "", as is that of what is no task's: jobs with more memory than their bound.
+    In a study of one task its name is "".
     """
     found = {}
     for task, view in tables.views.items():
@@ -69,29 +66,12 @@ def cautions(
         said += [Caution(short, check(view)) for short, check in _CHECKS.items() if short != WEAK_MODELS or not alone]
         said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
         found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
-    found[""] = [*found.get("", ()), *_of_memory(benchmarks)]
     return {task: said for task, said in found.items() if said}
 
 
 def summary(found: Mapping[str, Sequence[Caution]]) -> str:
     """Return all cautions in one line, each once, in the fewest words."""
     return "; ".join(dict.fromkeys(one.short for said in found.values() for one in said))
-
-
-def _of_memory(benchmarks: Sequence[Path]) -> Iterator[Caution]:
-    """Yield a caution if jobs took more memory than the bound that was computed before."""
-    rows = read_benchmarks(benchmarks)
-    over = rows[rows["memory"] > rows["bound"]] if len(rows) else rows
-    if len(over):
-        named = [
-            f"{stage} {count(memory)} MB (bound: {count(bound)} MB)"
-            for stage, memory, bound in zip(over["stage"], over["memory"], over["bound"])
-        ]
-        yield Caution(
-            "jobs with more memory than expected",
-            f"Jobs took more memory than the bound that was computed before they ran: {listing(named)}. On a cluster "
-            "they could have been killed: request more by --set-resources.",
-        )
 
 
 def _of_text(record: Record, examples: str) -> Iterator[Caution]:

@@ -147,7 +147,7 @@ def _versions() -> Fold:
 
 
 def read_benchmarks(paths: Sequence[Path]) -> pandas.DataFrame:
-    """Return one row per benchmark file: stage, run, seconds, peak memory and its bound (MB), processor time (s).
+    """Return one row per benchmark file: stage, run, seconds, peak memory (MB), processor time (s).
 
     Raises:
         HeadroomError: If a file cannot be read or is not of that form.
@@ -161,7 +161,7 @@ def read_benchmarks(paths: Sequence[Path]) -> pandas.DataFrame:
             raise HeadroomError(f"{path} is not a benchmark file of Snakemake: {error}") from error
         extra = {
             name: pandas.to_numeric(frame[column], errors="coerce").max() if column in frame else float("nan")
-            for name, column in (("memory", "max_rss"), ("processor", "cpu_time"), ("bound", "bound"))
+            for name, column in (("memory", "max_rss"), ("processor", "cpu_time"))
         }
         stage, run = (path.stem, "") if path.parent.name == "benchmarks" else (path.parent.name, path.stem)
         rows.append({"stage": stage, "run": run, "seconds": seconds.mean(), **extra})
@@ -173,7 +173,6 @@ def _stages(rows: pandas.DataFrame) -> Fold:
         "seconds": ("seconds", "sum"),
         "processor": ("processor", "sum"),
         "memory": ("memory", "max"),
-        "bound": ("bound", "max"),
     }
     frame = rows.groupby("stage", sort=False).agg(jobs=("seconds", "size"), **counted)
     frame = frame.sort_values("seconds", ascending=False).reset_index()
@@ -184,9 +183,8 @@ def _stages(rows: pandas.DataFrame) -> Fold:
         share_of_time=frame["share"].map(percent),
         processor_time=frame["processor"].map(duration),
         peak_memory=frame["memory"].map(_say_megabytes),
-        bound_of_memory=frame["bound"].map(_say_megabytes),
     )
-    columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory", "bound_of_memory")
+    columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory")
     return Fold(f"Time per stage, all jobs together {total}", tables=(Table("stages", shown, columns),))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headroom.core.table import Table
-from headroom.study.memory import count_megabytes
 from headroom.study.plan import Plan
 from headroom.study.stages import Files, Rule, Stage, Values, fill
 
@@ -92,14 +91,6 @@ class JobForm:
         outputs = [made for stage, values in calls for made in stage.outputs_of(plan, plan.task_of(values)).values()]
         tables = {made.name: made.typed_names for made in outputs if isinstance(made, Table)}
         return as_json([*(stage.decided_by(plan, values) for stage, values in calls), tables])
-
-    def megabytes(self, plan: Plan, wildcards: Values, inputs: Files) -> int:
-        """Return the bound of the memory of a job, that of the largest of its calls, which run one after the other."""
-        found = []
-        for number, (stage, values) in enumerate(self.of(wildcards)):
-            read = {flag: inputs.get(name_of(number, flag), []) for flag in self._read(plan, stage, values)}
-            found.append(count_megabytes(stage, plan, values, read))
-        return max(found) * (self.rule.gpus(plan) if self.rule.gpus else 1)
 
     def job(self, plan: Plan, wildcards: Values, inputs: Files, outputs: Files) -> str:
         """Return a job as JSON: the flags of every call, by its stage.

@@ -3,14 +3,10 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headroom.core.table import Table
 from headroom.study.plan import Plan
-
-if TYPE_CHECKING:
-    from headroom.core.memory import Work
-    from headroom.study.memory import Call
 
 Values = Mapping[str, str]
 """The wildcards of a call, e.g. its run."""
@@ -49,7 +45,6 @@ class Stage:
         sharded: Whether its evaluations can be divided over several jobs.
         unnamed: Further inputs without a flag.
         downloads: Whether, from a plan and a task, it downloads files, and takes the mirror.
-        work: From a call to what it computes at a time, which bounds its memory; None for loading a model at most.
     """
 
     name: str
@@ -68,7 +63,6 @@ class Stage:
     sharded: bool = False
     unnamed: Sequence[str] = ()
     downloads: Callable[[Plan, str], bool] = field(default=lambda _plan, _task: False)
-    work: "Callable[[Call], Work] | None" = None
 
     @property
     def place(self) -> str:
@@ -129,6 +123,7 @@ class Rule:
         name: Its name, by default that of the first stage.
         priority: Jobs of a higher priority start first.
         minutes: The longest time of a job.
+        megabytes: The memory that a job requests, without that for its models.
         environment: The environment, a file in `envs/`, or a function from a plan and a task to it; by default that
             of the task's models.
         exclusive: Whether its jobs measure time, and have the machine for themselves.
@@ -141,6 +136,7 @@ class Rule:
     name: str = ""
     priority: int = 0
     minutes: int = 120
+    megabytes: int = 1200
     environment: str | Callable[[Plan, str], str] = Plan.environment_of
     exclusive: bool = False
     gpus: Callable[[Plan], int] | None = None

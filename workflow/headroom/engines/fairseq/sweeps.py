@@ -22,7 +22,6 @@ from torch import Tensor
 
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
-from headroom.core.memory import STORED
 from headroom.engines.candidates import Candidates, Projection
 from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import ParallelBatch
@@ -50,6 +49,7 @@ from headroom.engines.fairseq.decoding import (
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.packed import Layout, Packed, begin, run
 from headroom.engines.fairseq.readout import Marks, compute_features, find_candidates
+from headroom.engines.reusable import STORED
 from headroom.engines.translation_scores import sample_rows
 
 if TYPE_CHECKING:

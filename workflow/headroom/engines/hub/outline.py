@@ -1,8 +1,7 @@
 """What a model is before its weights are read: its task, its heads, its size, from its configuration and tokenizer."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.core.memory import PROGRAM, ModelSize, Work
 from headroom.engines.hub.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.seq2seq.text import set_languages
@@ -47,7 +45,7 @@ class Outline:
         sites: Its attention sites.
         uses: How often its sites run in a pass, together; more than there are of them if layers share some.
         groups: The number of groups of heads that share keys and values at all sites; that of heads if none are shared.
-        size: Its size in float32.
+        parameters: The number of its parameters.
         pieces: The number of pieces that it knows.
         longest: The maximum input length in pieces.
         labels: The labels of a classifier.
@@ -60,7 +58,7 @@ class Outline:
     sites: Sequence[Site]
     uses: int
     groups: int
-    size: ModelSize
+    parameters: int
     pieces: int
     longest: int
     labels: Sequence[str]
@@ -72,11 +70,6 @@ class Outline:
         return sum(site.heads for site in self.sites)
 
     @property
-    def parameters(self) -> int:
-        """The number of its parameters."""
-        return self.size.parameters
-
-    @property
     def multiply_adds(self) -> float:
         """Roughly its multiply-adds for a piece: one for each parameter, as often as its layers run."""
         return self.parameters * self.uses / len(self.sites)
@@ -84,11 +77,6 @@ class Outline:
     def weight_bytes(self, dtype: str) -> int:
         """Return the memory of its weights in bytes."""
         return self.parameters * _BYTES[dtype]
-
-    def needed_bytes(self, dtype: str, examples: int, pieces: int) -> float:
-        """Return the memory of a process that computes gradients on a batch of examples of so many pieces, in bytes."""
-        work = Work(examples=examples, pieces=pieces, gradients=True)
-        return PROGRAM + work.count_bytes(replace(self.size, weights=self.weight_bytes(dtype)))
 
 
 def read_outline(settings: HubModelSettings) -> Outline:
@@ -111,7 +99,6 @@ def read_outline(settings: HubModelSettings) -> Outline:
     if others := {live.site.kind for live in sites} - {*_KINDS[task]}:
         raise HeadroomError(f"{place}: {type(model).__name__} has a decoder ({', '.join(others)}); give an encoder")
     labels: Any = config.id2label if task == "classification" else {}
-    shapes = {name: tuple(weight.shape) for name, weight in model.named_parameters()}
     return Outline(
         name=type(model).__name__,
         task=task,
@@ -119,7 +106,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
         sites=[live.site for live in sites],
         uses=sum(live.uses for live in sites),
         groups=sum(live.site.heads if live.groups is None else len({*live.groups}) for live in sites),
-        size=ModelSize.of_shapes(shapes, config.to_dict(), weights=4.0 * sum(map(math.prod, shapes.values()))),
+        parameters=sum(weight.numel() for weight in model.parameters()),
         pieces=count_pieces(model),
         longest=min(int(tokenizer.model_max_length), longest_input(model)),
         labels=[labels[index] for index in sorted(labels)],

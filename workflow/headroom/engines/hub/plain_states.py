@@ -11,10 +11,9 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
-from headroom.core.memory import STORED
 from headroom.engines.batch import Given
 from headroom.engines.head_model import HeadModel
-from headroom.engines.reusable import trace_reusable
+from headroom.engines.reusable import STORED, trace_reusable
 
 Result = TypeVar("Result")
 

@@ -4,11 +4,12 @@ import importlib.util
 import json
 import logging
 import re
+import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from headroom.core.errors import HeadroomError, shorten
-from headroom.core.memory import read_header
 
 _log = logging.getLogger(__name__)
 
@@ -206,3 +207,22 @@ def _names_in(paths: Sequence[Path]) -> set[str]:
                     f"{path}: a pointer of Git LFS, not the weights; run git lfs pull where it was cloned"
                 )
     return {name for path in paths if path.suffix == ".safetensors" for name in read_header(path)}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the header of a safetensors file: its length in 8 bytes, then JSON with the place of each tensor.
+
+    Raises:
+        HeadroomError: If it is damaged, or the file is shorter or longer than it says.
+    """
+    try:
+        with open(path, "rb") as stream:
+            (length,) = struct.unpack("<Q", stream.read(8))
+            content = stream.read(min(length, path.stat().st_size))
+        tensors = {name: own for name, own in json.loads(content).items() if name != "__metadata__"}
+        whole = 8 + length + max((own["data_offsets"][1] for own in tensors.values()), default=0)
+    except (OSError, struct.error, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise HeadroomError(f"{path}: not in safetensors' format; copy it again") from error
+    if path.stat().st_size != whole:
+        raise HeadroomError(f"{path}: {path.stat().st_size} bytes instead of {whole}, cut off; copy it again")
+    return tensors

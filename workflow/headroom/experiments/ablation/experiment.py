@@ -23,8 +23,7 @@ ABLATE = Stage(
     flags=lambda plan, values: {"sets": sets(plan, values["run"]), "replacement": values["replacement"]},
     loads_model=True,
     sharded=True,
-    work=lambda call: call.sweep(*sets(call.plan, call.values["run"]), limit=call.task.ablation.examples),
 )
 EXPERIMENT = Experiment(
-    noun="ablation", rules=(Rule(stages=(ABLATE,), priority=20, minutes=600),), sections=("section",)
+    noun="ablation", rules=(Rule(stages=(ABLATE,), priority=20, minutes=600, megabytes=2200),), sections=("section",)
 )

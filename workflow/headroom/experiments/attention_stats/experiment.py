@@ -4,12 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.core.memory import Work
-from headroom.experiments.attention_stats.settings import BATCH_EXAMPLES
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES, RELEVANCE
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import models_of, pruned_checkpoint, stats_of_pruned, table_of_models
-from headroom.study.memory import Call
 from headroom.study.plan import Plan
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -33,12 +30,6 @@ def list_pruned(plan: Plan) -> Iterator[Values]:
         yield from ({"run": run, "way": way, "strength": name} for way, name in stats_of_pruned(plan, run))
 
 
-def observe(call: Call, limit: int | None, **options: bool) -> Work:
-    """Return the work of passes over the set `check`, of which a number is kept of every head and example."""
-    judged = call.judge("check", limit=limit, outcomes=call.size.heads)
-    return replace(judged, examples=min(BATCH_EXAMPLES, judged.judged or BATCH_EXAMPLES), generated=0, **options)
-
-
 OBSERVE = Stage(
     name="attention_stats",
     about="measure where every head points: offsets, relations, rare words, confidence",
@@ -52,7 +43,6 @@ OBSERVE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "attention_stats", "sampling"),
     flags=lambda plan, values: {"set": "check", "models": ["trained", "untrained"]},
     loads_model=True,
-    work=lambda call: observe(call, call.task.attention_stats.examples, maps=True),
 )
 RELATE = Stage(
     name="relevance",
@@ -65,7 +55,6 @@ RELATE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "relevance"),
     flags=lambda plan, values: {"set": "check"},
     loads_model=True,
-    work=lambda call: observe(call, call.task.relevance.examples, gradients=True, weighted=True),
 )
 PRUNED = replace(
     OBSERVE,

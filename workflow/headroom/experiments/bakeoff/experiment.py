@@ -4,18 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.core.memory import Work
 from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_RETRAINING
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.gates.experiment import further_rate, gated, survival_tables, train_further
-from headroom.experiments.pruning.experiment import PRUNE, sweep, tables_with_orders
+from headroom.experiments.gates.experiment import further_rate, gated, survival_tables
+from headroom.experiments.pruning.experiment import PRUNE, tables_with_orders
 from headroom.experiments.pruning.table import PRUNING_COMPARED
 from headroom.experiments.scores.experiment import SCORE
-from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE, criterion, find_family
 from headroom.methods.orders import CONTROLS, REVERSE
-from headroom.study.memory import Call
 from headroom.study.plan import Plan, keep, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -125,13 +122,6 @@ def read_all(plan: Plan, values: Values) -> Files:
     return {"curves": curves, "dates": [f"{path[:-4]}.npz" for path in curves], **scores}
 
 
-def score(call: Call) -> Work:
-    """Return the work of a family of criteria: passes with gradients and maps, or with many masks at a time."""
-    if call.values["family"] in MASKED:
-        return call.passes(ROWS, "choose")
-    return call.passes(ScoreSettings().batch_examples, "choose", gradients=True, maps=True, copies=1.5)
-
-
 SCORE_COMPARED = replace(
     SCORE,
     calls=list_families,
@@ -139,7 +129,6 @@ SCORE_COMPARED = replace(
     reads=lambda plan, values: plan.trained_models(values["run"], "choose", epochs=plan.last(values["run"])),
     settings=lambda plan, values: {"scores": keep(plan.task(values["run"]).bakeoff, "examples")},
     flags=lambda plan, values: {"set": "choose", "family": values["family"]},
-    work=score,
 )
 PRUNE_COMPARED = replace(
     PRUNE,
@@ -151,7 +140,6 @@ PRUNE_COMPARED = replace(
     },
     settings=curve_settings,
     flags=curve_flags,
-    work=lambda call: replace(sweep(call), copies=2.5),  # with attention weights, and moments
 )
 RETRAIN = Stage(
     name="bakeoff_retraining",
@@ -164,7 +152,6 @@ RETRAIN = Stage(
     settings=retraining_settings,
     flags=lambda plan, values: {"seed": plan.runs[values["run"]].seed},
     loads_model=True,
-    work=lambda call: train_further(call, call.task.bakeoff.retraining.batch_examples),
 )
 COMPARE = Stage(
     name="bakeoff",

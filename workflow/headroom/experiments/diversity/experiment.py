@@ -1,17 +1,8 @@
 """The experiment: its jobs and tables."""
 
-from headroom.core.memory import Work
 from headroom.experiments.diversity.table import DIVERSITY, PARTICLES
 from headroom.experiments.experiment import Experiment
-from headroom.study.memory import Call
 from headroom.study.stages import Rule, Stage
-
-
-def compare(call: Call) -> Work:
-    """Return the work of passes that show attention weights; of the epoch before, the projections of heads are kept."""
-    own, copies = call.task.diversity, 1.5 if call.task.epochs > 1 else 1.0
-    return call.passes(own.batch_examples, "check", limit=own.examples, maps=True, copies=copies)
-
 
 COMPARE = Stage(
     name="diversity",
@@ -23,7 +14,6 @@ COMPARE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "diversity"),
     flags=lambda plan, values: {"set": "check"},
     loads_model=True,
-    work=compare,
 )
 MEASURE = Stage(
     name="particles",

@@ -1,10 +1,7 @@
 """The experiment: its jobs and tables."""
 
-from headroom.core.memory import Work
 from headroom.experiments.evaluation.table import EVALUATION
 from headroom.experiments.experiment import Experiment
-from headroom.settings.tasks import TranslationSettings
-from headroom.study.memory import Call
 from headroom.study.plan import Plan
 from headroom.study.stages import Rule, Stage
 
@@ -20,13 +17,6 @@ def sections(plan: Plan, run: str) -> list[str]:
     return [*search, "answers", "sampling"]
 
 
-def answer(call: Call) -> Work:
-    """Return the work of final answers; translations are searched for with a beam."""
-    task = call.task
-    beam = task.evaluation.beam if isinstance(task, TranslationSettings) else 1
-    return call.judge(*sets(call.plan, call.values["run"]), beam=beam)
-
-
 EVALUATE = Stage(
     name="evaluation",
     about="compute the final scores of a run on every set",
@@ -37,6 +27,5 @@ EVALUATE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], *sections(plan, values["run"])),
     flags=lambda plan, values: {"sets": sets(plan, values["run"])},
     loads_model=True,
-    work=answer,
 )
 EXPERIMENT = Experiment(noun="evaluation", rules=(Rule(stages=(EVALUATE,)),))

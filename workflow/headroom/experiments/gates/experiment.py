@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.core.memory import Work
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.settings import USUAL_RATE, ScopedGateSettings
 from headroom.experiments.gates.table import GATES, PRUNED_MODELS
@@ -12,7 +11,6 @@ from headroom.experiments.training.experiment import TRAIN, scratch_settings, st
 from headroom.experiments.training.table import TRAINING
 from headroom.settings.base import fresh_seed
 from headroom.settings.tasks import ClassificationSettings, TaskSettings, TranslationSettings
-from headroom.study.memory import UPDATED, Call
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -201,12 +199,6 @@ def _can_be_trained(task: TaskSettings) -> bool:
     return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None
 
 
-def train_further(call: Call, examples: int) -> Work:
-    """Return the work of training a model further, whose first weights are kept, in batches, and of judging it."""
-    own = call.judge("train", "check", "test", outcomes=OUTCOMES)
-    return replace(own, examples=max(own.examples, examples), copies=UPDATED + 1, gradients=True, weighted=True)
-
-
 LEARN = Stage(
     name="gates",
     about="learn which heads to keep, with controls",
@@ -220,7 +212,6 @@ LEARN = Stage(
         "seed": plan.runs[values["run"]].seed,
     },
     loads_model=True,
-    work=lambda call: train_further(call, call.task.gates.batch_examples),
 )
 CONTROL = replace(
     LEARN,
@@ -258,7 +249,6 @@ EVALUATE_LAYOUT = Stage(
     settings=lambda plan, values: settings("from_scratch", plan, values),
     flags=layout_flags,
     loads_model=True,
-    work=lambda call: train_further(call, call.task.gates.batch_examples),
 )
 
 

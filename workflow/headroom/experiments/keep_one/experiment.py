@@ -15,6 +15,7 @@ KEEP = Stage(
     flags=lambda plan, values: {"sets": ["choose", "test"], "replacement": values["replacement"]},
     loads_model=True,
     sharded=True,
-    work=lambda call: call.sweep("choose", "test", limit=call.task.keep_one.examples),
 )
-EXPERIMENT = Experiment(noun="keep_one", rules=(Rule(stages=(KEEP,), minutes=600),), sections=("section",))
+EXPERIMENT = Experiment(
+    noun="keep_one", rules=(Rule(stages=(KEEP,), minutes=600, megabytes=2200),), sections=("section",)
+)

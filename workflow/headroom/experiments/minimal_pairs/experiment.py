@@ -34,6 +34,5 @@ TEST = Stage(
         "pruning": keep(plan.task(values["run"]).pruning, "main", "unit", "step"),
     },
     loads_model=True,
-    work=lambda call: call.passes(32),
 )
 EXPERIMENT = Experiment(noun="minimal_pairs", rules=(Rule(stages=(TEST,), minutes=60),), sections=("section",))

@@ -33,6 +33,5 @@ TEST = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "phenomena", "sampling"),
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
-    work=lambda call: call.sweep("test", outcomes=1),
 )
 EXPERIMENT = Experiment(noun="phenomena", rules=(Rule(stages=(TEST,), minutes=60),), sections=("section",))

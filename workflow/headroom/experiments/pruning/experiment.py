@@ -5,14 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from headroom.core.heads import KINDS
-from headroom.core.memory import Work
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import survival_tables
 from headroom.experiments.pruning.table import PRUNING, PRUNING_EPOCHS
 from headroom.methods.criteria import SCORES, criterion
-from headroom.methods.orders import CONTROLS, REVERSE
+from headroom.methods.orders import REVERSE
 from headroom.settings.tasks import TranslationSettings
-from headroom.study.memory import Call
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -109,16 +107,6 @@ def flags(plan: Plan, values: Values) -> Mapping[str, Any]:
     return {**found, "orders": [*orders, REVERSE], "rescored": scored}
 
 
-def sweep(call: Call) -> Work:
-    """Return the work of curves: profiles of every order are judged, and heads are scored again after every step."""
-    pruning, scores = call.task.pruning, call.task.scores
-    orders = len(pruning.criteria) * (1 + len(pruning.normalisations)) + pruning.random_draws + len(CONTROLS)
-    judged = call.sweep("test", limit=pruning.test_examples, outcomes=round(orders / pruning.step) + call.size.heads)
-    scored = call.passes(scores.batch_examples, "choose")
-    pieces = max(judged.pieces, scored.pieces)
-    return replace(judged, examples=max(judged.examples, scored.examples), pieces=pieces, gradients=True)
-
-
 PRUNE = Stage(
     name="pruning",
     about="remove increasing numbers of heads, by every order and its controls",
@@ -130,7 +118,6 @@ PRUNE = Stage(
     flags=flags,
     loads_model=True,
     sharded=True,
-    work=sweep,
 )
 EPOCHS = replace(
     PRUNE,
@@ -143,8 +130,10 @@ EPOCHS = replace(
 EXPERIMENT = Experiment(
     noun="pruning",
     rules=(
-        Rule(stages=(PRUNE,), per=("run", "replacement"), by_kind=True, priority=10, minutes=600),
-        Rule(stages=(EPOCHS,), name="pruning_epochs", priority=15, minutes=600),  # the longest of the sweeps
+        Rule(stages=(PRUNE,), per=("run", "replacement"), by_kind=True, priority=10, minutes=600, megabytes=2200),
+        Rule(
+            stages=(EPOCHS,), name="pruning_epochs", priority=15, minutes=600, megabytes=2200
+        ),  # the longest of the sweeps
     ),
     sections=("section",),
 )

@@ -31,7 +31,6 @@ REMOVE = Stage(
     settings=lambda plan, values: plan.with_order(values["run"], "removal", "answers"),
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
-    work=lambda call: call.judge("test", outcomes=3, copies=2.5),  # the whole model, and the sliced one
 )
 COUNT = Stage(
     name="parameters",

@@ -1,17 +1,8 @@
 """The experiment: its jobs and tables."""
 
-from headroom.core.memory import Work
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.scores.table import SCORES
-from headroom.study.memory import Call
 from headroom.study.stages import Rule, Stage
-
-
-def score(call: Call) -> Work:
-    """Return the work of passes with gradients."""
-    scores = call.task.scores
-    return call.passes(scores.batch_examples, "choose", limit=scores.examples, gradients=True)
-
 
 SCORE = Stage(
     name="scores",
@@ -23,6 +14,5 @@ SCORE = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "scores"),
     flags=lambda plan, values: {"set": "choose"},
     loads_model=True,
-    work=score,
 )
 EXPERIMENT = Experiment(noun="scores", rules=(Rule(stages=(SCORE,)),), sections=("section",))

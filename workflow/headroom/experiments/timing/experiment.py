@@ -1,18 +1,8 @@
 """The experiment: its jobs and tables."""
 
-from headroom.core.memory import Work
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
-from headroom.study.memory import Call
 from headroom.study.stages import Rule, Stage
-
-
-def time(call: Call) -> Work:
-    """Return the work of timed batches of the plain model and, for every share, a masked and a sliced one."""
-    timing = call.task.timing
-    examples, models = max(timing.batch_sizes), 1.0 + 2 * len(timing.shares)
-    return call.passes(examples, "test", copies=models, generated=examples)
-
 
 TIME = Stage(
     name="timing",
@@ -27,6 +17,5 @@ TIME = Stage(
     settings=lambda plan, values: plan.with_order(values["run"], "timing"),
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
-    work=time,
 )
 EXPERIMENT = Experiment(noun="timing", rules=(Rule(stages=(TIME,), exclusive=True),), sections=("section",))

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.core.memory import Work
 from headroom.engines.command import ENGINES
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.training.table import TRAINING
-from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TranslationSettings
-from headroom.study.memory import UPDATED, Call
+from headroom.settings.tasks import LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -85,17 +83,6 @@ def list_parts(plan: Plan) -> Iterator[Values]:
     yield from ({"run": run, "end": str(end)} for run in plan.trained for end in ends(plan, run))
 
 
-def update(call: Call, models: int = 1) -> Work:
-    """Return the work of an update of a task's model, or of several models by turns."""
-    task = call.task
-    if isinstance(task, TranslationSettings):
-        batch = Work(examples=task.training.max_tokens // PIECES + 1, pieces=PIECES)
-    else:
-        assert isinstance(task, ClassificationSettings)
-        batch = call.passes(task.training.batch_size, "train", "check")
-    return replace(batch, copies=UPDATED * models, gradients=True, weighted=True)
-
-
 TRAIN = Stage(
     name="training",
     about="train a translation model or a classifier, a checkpoint per epoch",
@@ -108,7 +95,6 @@ TRAIN = Stage(
     flags=flags,
     derived=lambda plan, values, files: state_of(values["run"], plan, files),
     imports=lambda plan, values: [f"{ENGINES[plan.engine(values['run'])]}.arms"],
-    work=update,
 )
 PART = replace(
     TRAIN, calls=list_parts, outputs={"output": replace(TRAINING, path="training_so_far/{run}.epoch{end}.csv")}
@@ -117,6 +103,7 @@ OF_TRAINING: dict[str, Any] = {
     "by_kind": True,
     "priority": 50,
     "minutes": 24 * 60,
+    "megabytes": 4000,
     "gpus": lambda plan: plan.study.gpus,
 }
 EXPERIMENT = Experiment(

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.training.experiment import update
 from headroom.experiments.update_cost.table import UPDATE_COST
 from headroom.settings.tasks import TranslationSettings
 from headroom.study.plan import Plan, leave_out
@@ -36,7 +35,6 @@ TIME = Stage(
     unnamed=("vocabulary",),
     settings=settings,
     flags=lambda plan, values: {"study": plan.study.study, "device": plan.study.device},
-    work=lambda call: update(call, len(call.task.arms)),
     imports=lambda plan, values: ["headroom.engines.fairseq.arms"],
 )
 EXPERIMENT = Experiment(noun="update_cost", rules=(Rule(stages=(TIME,), per=(), exclusive=True, minutes=60),))

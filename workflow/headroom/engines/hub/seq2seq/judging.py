@@ -15,13 +15,13 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.interventions import Intervention
-from headroom.core.memory import STORED
 from headroom.engines.engine import Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.head_model import take_rows
 from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.seq2seq.batches import PairBatch, join_sources
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.engines.reusable import STORED
 from headroom.engines.translation_scores import Pieces, ReferencedSet, sample_rows
 from headroom.settings.answers import DecodingSettings
 
