@@ -29,7 +29,7 @@ ENVIRONMENT = re.compile(r"^#   source: (\S+)\.yaml\n#   prefix: (\S+)$", flags=
 
 def containerize() -> str:
     """Return Snakemake's output for a study with the tasks of two, whose stages use all environments."""
-    studies = ("config.yaml", "studies/entailment.yaml")
+    studies = ("config.yaml", "studies/repulsion-classification.yaml")
     command = [sys.executable, "-m", "snakemake", "--containerize", "--configfile", *studies]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ended.returncode:

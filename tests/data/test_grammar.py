@@ -10,9 +10,8 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from headroom.data.grammar import lexicon, logic, sample, source, target, vocabulary
-from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, OF_VERBS, Plain
-from headroom.data.grammar.logic import adjective, verb
+from headroom.data.grammar import lexicon, sample, source, target, vocabulary
+from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, OF_VERBS, Plain, Verb
 from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.tree import (
@@ -26,6 +25,8 @@ from headroom.data.grammar.tree import (
     Sentence,
     Subordinate,
 )
+from headroom.data.providers.generated import generate_sets
+from headroom.settings.parallel import GeneratedCorpus
 
 
 def phrase(words: str, modifier: PrepositionalPhrase | None = None) -> NounPhrase:
@@ -39,12 +40,21 @@ def phrase(words: str, modifier: PrepositionalPhrase | None = None) -> NounPhras
         for one in lexicon.nouns(kind, topic)
         for plural in (False, True)
     }
-    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(logic.adjective, adjectives)), modifier)
+    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(adjective, adjectives)), modifier)
 
 
-def adverb(word: str) -> Plain:
-    """Return an adverb."""
-    return next(one for topic in lexicon.TOPICS for one in lexicon.plain("adverbs", topic) if one.word == word)
+def plain(kind: str, word: str) -> Plain:
+    return next(one for topic in lexicon.TOPICS for one in lexicon.plain(kind, topic) if one.word == word)
+
+
+def adjective(word: str) -> Plain:
+    return plain("adjectives", word)
+
+
+def verb(word: str) -> Verb:
+    kinds = ("transitive", "intransitive", "ditransitive", "clausal")
+    tables = (lexicon.verbs(kind, topic) for kind in kinds for topic in lexicon.TOPICS)
+    return next(one for table in tables for one in table if one.word == word)
 
 
 def place(words: str) -> PrepositionalPhrase:
@@ -59,7 +69,7 @@ CHASE, WAIT = verb("chase"), verb("wait")  # jask, krut of several, plad with `a
 CAT, DOG, DOGS = phrase("the cat"), phrase("the dog"), phrase("the dogs")  # trotas, masculine; bas, neuter
 SINGER, SINGERS = phrase("the singer"), phrase("the singers")  # pok, feminine
 LAMP, LAMPS = phrase("the lamp"), phrase("the lamps")  # fivon, feminine
-OLD, OFTEN = adjective("old"), adverb("often")  # brotun, spugilm
+OLD, OFTEN = adjective("old"), plain("adverbs", "often")  # brotun, spugilm
 TWO_NEAR = phrase("the dog", place("near two singers"))
 CHASED = Clause(CHASE, Name("Shaweck"), object=CAT, tense="past")
 WAITING = Clause(WAIT, phrase("the cats"))
@@ -291,3 +301,37 @@ def test_one_source_sentence_has_one_translation_and_one_tree(monkeypatch):
             again += source.text(tokens) in found
             assert found.setdefault(source.text(tokens), reading) == reading
     assert again > 50
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return generate_sets(GeneratedCorpus(seed=3, train=1500, valid=201, test=150, far=150))
+
+
+def test_no_sentence_occurs_twice_anywhere(sets):
+    sentences = [line for pair in sets.values() for line in pair.source]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_more_training_text_leaves_the_evaluation_sets_alone_and_another_seed_changes_all():
+    few = GeneratedCorpus(seed=3, train=60, valid=21, test=30, far=30)
+    sets, larger, other = (generate_sets(few.model_copy(update=one)) for one in ({}, {"train": 90}, {"seed": 4}))
+    for name in ("choose", "check", "test", "far"):
+        assert larger[name].parts == sets[name].parts
+        assert larger[name].files("x") == sets[name].files("x")
+        assert len({*other[name].parts[0]} & {*sets[name].parts[0]}) < 0.2 * len(sets[name])
+    assert [side[:60] for side in larger["train"].parts] == [*sets["train"].parts]
+
+
+def test_the_far_domain_is_longer_with_other_words_and_constructions(sets):
+    near, far = ([token for tree in sets[name].trees for token in tree] for name in ("train", "far"))
+    length, longer = (len(tokens) / len(sets[name]) for name, tokens in (("train", near), ("far", far)))
+    assert longer > 1.2 * length
+    for relation in ("acl:relcl", "ccomp", "conj", "amod"):
+        in_near, in_far = (sum(token.relation == relation for token in tokens) for tokens in (near, far))
+        assert in_far / len(sets["far"]) > 1.3 * in_near / len(sets["train"])
+    known, new = (
+        Counter(token.lemma for token in tokens if token.universal in ("NOUN", "VERB", "ADJ")) for tokens in (near, far)
+    )
+    assert sum(count / known.total() > 2 * new[word] / new.total() for word, count in known.most_common(100)) > 10
+    assert len({*new} - {*known}) < 0.05 * len(new), "words of the far domain occur in training"

@@ -1,10 +1,9 @@
 """A study's tasks, runs, labelled text and what is kept of its configuration; test_wrong_values.py has mistakes."""
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 from headroom.settings.labelled import (
-    GeneratedPairs,
     HubCorpus,
     LabelledCatalogueCorpus,
     LabelledCorpus,
@@ -16,7 +15,8 @@ from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
 from pydantic import TypeAdapter
 
-BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": {}, "sst2": {}}}
+SST2 = {"corpus": {"source": "catalogue"}}
+BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": SST2, "sst2": SST2}}
 
 
 def test_runs_are_tasks_arms_and_seeds_in_order():
@@ -28,7 +28,7 @@ def test_runs_are_tasks_arms_and_seeds_in_order():
     ]
     run = load_study(BOTH).runs()["sst2.baseline.seed2"]
     assert (run.task, run.arm, run.seed) == ("sst2", "baseline", 2)
-    detailed = {"seeds": [3, 4], "translation": {"detailed_seeds": 2}, "classification": {"rte": {}}}
+    detailed = {"seeds": [3, 4], "translation": {"detailed_seeds": 2}, "classification": {"rte": SST2}}
     assert load_study(detailed).detailed_runs() == [
         *("translation.baseline.seed3", "translation.baseline.seed4", "rte.baseline.seed3"),
     ]
@@ -44,10 +44,9 @@ def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model(
 
 
 def test_trees_are_those_of_the_grammar_where_the_text_is_and_none_elsewhere():
-    catalogue = {"corpus": {"source": "catalogue"}}
-    study = load_study({"translation": catalogue, "classification": {"own": {}, "sst2": catalogue}})
+    study = load_study({"translation": SST2, "classification": {"sst2": SST2}})
     found = {name: task.treebank.source for name, task in study.tasks.items()}
-    assert found == {"translation": "none", "own": "generated", "sst2": "none"}
+    assert found == {"translation": "none", "sst2": "none"}
     assert load_study({"translation": {}}).tasks["translation"].treebank.source == "generated"
 
 
@@ -69,17 +68,15 @@ class TestReleasedModels:
 
 
 class TestTasks:
-    OWN: ClassVar = {"corpus": {"source": "generated"}, "treebank": {"source": "generated"}}
-
     def test_have_any_name_and_kind(self):
         kinds = {"captions": "translation", "news": "translation", "pairs": "classification"}
-        study = load_study({"tasks": {name: {"task": kind} for name, kind in kinds.items()}})
+        study = load_study({"tasks": {name: {"task": kind, **SST2} for name, kind in kinds.items()}})
         assert {name: task.task for name, task in study.tasks.items()} == kinds
         assert "captions.baseline.seed1" in study.runs()
 
     def test_are_the_same_as_they_were_written_before(self):
-        old = load_study({"translation": {}, "classification": {"pairs": self.OWN}})
-        new = {"translation": {"task": "translation"}, "pairs": {"task": "classification", **self.OWN}}
+        old = load_study({"translation": {}, "classification": {"pairs": SST2}})
+        new = {"translation": {"task": "translation"}, "pairs": {"task": "classification", **SST2}}
         assert old.used() == load_study({"tasks": new}).used()
 
 
@@ -119,7 +116,6 @@ HUB = {"source": "hub", "dataset": "nyu-mll/glue", "name": "mnli", "sentences": 
 def test_source_chooses_the_kind_of_corpus():
     snli = {"source": "catalogue", "dataset": "snli", "far": ["mnli_matched"]}
     rows = [
-        ({"source": "generated"}, GeneratedPairs, ("far",)),
         ({"source": "catalogue"}, LabelledCatalogueCorpus, ()),
         (snli, LabelledCatalogueCorpus, ("mnli_matched",)),
         ({**FILES, "far": {"sea": "d.tsv", "air": "e.tsv"}}, LabelledFilesCorpus, ("sea", "air")),

@@ -104,6 +104,9 @@ classification: {rte: {corpus: LABELLED, released: {path: ., prefix: 'say: '}}},
 classification: {rte: {corpus: LABELLED, released: {path: "-x"}}}, seeds: [1] => classification.rte.released.path:
 classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.tsv, labels: [a, b]}
   => classification.entailment.corpus.train: missing; give training text, or a model at
+classification: {rte: {}} => classification.rte.corpus: missing; give
+classification: {rte: {corpus: {source: generated}}}
+  => classification.rte.corpus: … 'generated' … 'catalogue', 'files', 'hub'
 classification: {rte: {corpus: {dataset: rte}}} => classification.rte.corpus: the key 'source' is missing
 classification: {rte: {corpus: {source: hub, dataset: "{run}"}}} => classification.rte.corpus.dataset:
 classification: {rte: {corpus: {source: hub, dataset: x, sentences: [a, b, c]}}} => classification.rte.corpus.sentences:
@@ -205,7 +208,7 @@ def test_all_mistakes_are_named_in_one_run_a_line_each() -> None:
             "treebank": {"source": "files"},
             "arms": {"a": {"method": "nope"}},
         },
-        "classification": {"rte": {"pruning": {"step": 2}}},
+        "classification": {"rte": {"corpus": {"source": "catalogue"}, "pruning": {"step": 2}}},
     }
     assert keys(within) == [
         "classification.rte.pruning.step",
@@ -216,7 +219,7 @@ def test_all_mistakes_are_named_in_one_run_a_line_each() -> None:
         "seeds": [1, 1],
         "gpus": 2,
         "translation": {"detailed_seeds": 3, "arms": {"a": {"method": "svgd", "heads": 3}}},
-        "classification": {"rte": {"ablation": {"far_sets": ["moon"]}}},
+        "classification": {"rte": {"corpus": {"source": "catalogue"}, "ablation": {"far_sets": ["moon"]}}},
     }
     assert keys(across) == [
         *("classification.rte.ablation.far_sets", "gpus", "seeds"),
@@ -226,8 +229,8 @@ def test_all_mistakes_are_named_in_one_run_a_line_each() -> None:
 
 def test_a_key_is_named_as_it_is_written() -> None:
     """Tasks may be named as sections are, and be written below their kind or below `tasks`."""
-    arms = {"arms": {"method": "svgd", "alpha": "x"}}
-    assert keys({"classification": {"arms": {"arms": arms}}}) == ["classification.arms.arms.arms.alpha"]
+    task = {"corpus": {"source": "catalogue"}, "arms": {"arms": {"method": "svgd", "alpha": "x"}}}
+    assert keys({"classification": {"arms": task}}) == ["classification.arms.arms.arms.alpha"]
     wrong = {"timing": {"repeats": 0}}
     assert keys({"tasks": {"captions": {"task": "translation", **wrong}}}) == ["tasks.captions.timing.repeats"]
     assert keys({}) == ["no task; give the key tasks, or translation, or classification"]

@@ -19,7 +19,6 @@ from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
 from headroom.data.pieces import Pieces
-from headroom.data.trees import read_trees
 from headroom.preparation import encoder, vocabulary
 from headroom.preparation.acquire import main as acquire_main
 from models import write_encoder
@@ -28,7 +27,6 @@ from trainings import write_corpus
 
 SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
-LABELS = ["entailment", "neutral", "contradiction"]
 TREE = "1\tHello\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t!\t_\t_\t_\t_\t1\tpunct\t_\t_\n\n"
 UNREACHABLE = "http://127.0.0.1:9/x"
 
@@ -61,35 +59,26 @@ def sums(directory: Path) -> dict[str, str]:
     return {path.name: sha256(path) for path in directory.iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("kind", "endings"), [("parallel", ("source", "target", "conllu", "phenomena.csv")), ("labelled", ("tsv", "edits"))]
-)
-def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path, kind, endings):
-    record = acquire(kind, tmp_path / "a", {"source": "generated", "seed": 5, **SIZES})
+def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path):
+    record = acquire("parallel", tmp_path / "a", {"source": "generated", "seed": 5, **SIZES})
     assert (record["sizes"], record["far"]) == (SETS, ["far"])
     assert record["evaluation_sets"] == ["choose", "check", "test", "far"]
     assert record["repeated"] == []
     assert record["origin"] == {"source": "generated", "seed": 5, **SIZES}
     first = sums(tmp_path / "a")
+    endings = ("source", "target", "conllu", "phenomena.csv")
     assert {*first} == {"corpus.json", *(f"{name}.{ending}" for name in SETS for ending in endings)}
     assert all(first[name] == found for name, found in record["sha256"].items())
     for name, size in SETS.items():
-        if kind == "labelled":
-            assert len(read_labelled(tmp_path / f"a/{name}.tsv", LABELS)) == size
-            assert len(read_lines(tmp_path / f"a/{name}.edits")) == size
-            continue
         source = read_lines(tmp_path / f"a/{name}.source")
         assert len(source) == len(read_lines(tmp_path / f"a/{name}.target")) == size
         trees = conllu.parse((tmp_path / f"a/{name}.conllu").read_text())
         assert [tree.metadata["text"] for tree in trees] == source
-    if kind == "labelled":
-        assert (record["labels"], record["metrics"], record["sentences_per_example"]) == (LABELS, ["accuracy"], 2)
-        assert record["label_sizes"]["train"] == dict.fromkeys(LABELS, 30)
-    in_a_process(tmp_path, kind, {"source": "generated", "seed": 5, **SIZES}, PYTHONHASHSEED="7")
+    in_a_process(tmp_path, "parallel", {"source": "generated", "seed": 5, **SIZES}, PYTHONHASHSEED="7")
     assert sums(tmp_path / "corpus") == first
-    acquire(kind, tmp_path / "b", {"source": "generated", "seed": 6, **SIZES})
+    acquire("parallel", tmp_path / "b", {"source": "generated", "seed": 6, **SIZES})
     other = sums(tmp_path / "b")
-    assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
+    assert all(first[f"{name}.source"] != other[f"{name}.source"] for name in SETS)
 
 
 class TestFiles:
@@ -215,14 +204,6 @@ class TestCatalogue:
 
 
 class TestTrees:
-    def test_generated_sentences_are_new_and_their_seed_makes_them(self, tmp_path):
-        for name, seed, count in (("a", 1, 40), ("b", 1, 6), ("c", 2, 6)):
-            settings = {"source": "generated", "sentences": count}
-            acquire("trees", tmp_path / name, settings, "--seed", str(seed), "--relations", "nsubj", "amod")
-        texts = {name: [one.text for one in read_trees(tmp_path / name)] for name in "abc"}
-        assert len(set(texts["a"])) == 40
-        assert texts["a"][:6] == texts["b"] != texts["c"]
-
     def test_from_the_mirror(self, tmp_path):
         file = published(tmp_path / "mirror", "ud-english-pud/pud.conllu", TREE.encode(), lines=3)
         flags = TestCatalogue.flags(tmp_path, {"ud-english-pud": {"title": "PUD", "file": file}})

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 
 PROFILE = "profiles/cluster-generic"
 SCORES = "results/tiny/scores/translation.baseline.seed1.csv"
-LONG = "results/tiny/entailment/corpus/corpus.json"
+LONG = "results/tiny/long/corpus/corpus.json"
 """Text that it takes minutes to generate."""
 ASK = f"""#!/bin/sh
 {PROFILE}/status "$1"
@@ -27,7 +27,7 @@ touch asked
 def project(tmp_path: Path) -> Project:
     """Return a fresh project, whose status command leaves a trace."""
     project = new_project(tmp_path / "project")
-    project.configure({"classification.entailment.corpus.train": 600_000})
+    project.configure({"tasks.long": {"task": "translation", "corpus": {"source": "generated", "train": 600_000}}})
     (project.root / "ask").write_text(ASK)
     (project.root / "ask").chmod(0o755)
     return project
@@ -81,7 +81,7 @@ def generating(project: Project, running: "subprocess.Popen[bytes]") -> Path:
 
     def find() -> list[Path]:
         assert running.poll() is None, (project.root / "said").read_text()
-        return [job for job in jobs_of(project) if any('"labelled"' in words for words in living(group_of(job)))]
+        return [job for job in jobs_of(project) if any("tiny/long/corpus" in words for words in living(group_of(job)))]
 
     wait_until(lambda: bool(find()), "the job begins")
     return find()[0]
@@ -95,7 +95,7 @@ def test_numbers_are_those_of_local_jobs_and_a_killed_job_is_not_waited_for(
         os.killpg(group_of(job), signal.SIGKILL)
         assert running.wait(PATIENCE) == 1
         said = (project.root / "said").read_text()
-        assert "text_classification failed; the end of logs/tiny/text/entailment.log:" in said
+        assert "text_translation failed; the end of logs/tiny/text/long.log:" in said
         assert not (job / "status").exists()
         others = [one for one in jobs_of(project) if one != job]
         assert [(one / "status").read_text() for one in others] == ["0\n"] * 4, said  # from text to scores

@@ -214,7 +214,7 @@ BROKEN = [
     (b"study: yes\n", "study.yaml: study: "),
     (b"study: 12:30\n", "study.yaml: study: "),
     (b"translation: {training: {epochs: 1e3}}\n", "study.yaml: translation.training.epochs: "),
-    (b"classification: {no: {}}\n", "study.yaml: tasks.0.[key]: "),
+    (b"classification: {no: {corpus: {source: catalogue}}}\n", "study.yaml: tasks.0.[key]: "),
 ]
 """Files that are not studies: their content, and the error message."""
 
@@ -238,7 +238,7 @@ def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
     path.write_text(
         "\ufeffstudy: odd # comment\r\nseeds: &one [0x1]\nsampling: {resamples: 1_000}\n"
         "translation: {timing: &timing {repeats: 3}, arms: {baseline: {method: baseline}}}\n"
-        'classification: {"käse-1": {timing: {<<: *timing, repeats: 3, shares: *one}}}\n'
+        'classification: {"käse-1": {corpus: {source: catalogue}, timing: {<<: *timing, repeats: 3, shares: *one}}}\n'
     )
     found = read_study(str(path))
     assert list(found.runs()) == ["translation.baseline.seed1", "käse-1.baseline.seed1"]

@@ -131,7 +131,8 @@ def test_packages_with_models_that_are_missing_are_named_with_the_command_that_i
     released = {"package": "json", "directory": "."}
     text = {"task": "language", "released": released, "corpus": {"source": "files", "path": "text.txt"}}
     assert not missing_packages(load_study({"seeds": [1], "tasks": {"text": text}}))
-    found = missing_packages(load_study({"classification": {"a": {"encoder": gone}, "b": {"encoder": gone}}}))
+    task = {"corpus": {"source": "catalogue"}, "encoder": gone}
+    found = missing_packages(load_study({"classification": {"a": task, "b": task}}))
     told = "is not installed in this environment; run pip install --no-deps not_there"
     assert found == [f"configuration: classification.{task}.encoder.package: not_there {told}" for task in "ab"]
 

@@ -27,8 +27,8 @@ def planned(**sections):
 BOTH = planned(
     translation={"training": {"epochs": 3}},
     classification={
-        "pairs": {"training": {"epochs": 2}},
-        "hops": {"encoder": {"source": "self-attentive"}, "training": {"epochs": 2}},
+        "pairs": {"corpus": OWN, "training": {"epochs": 2}},
+        "hops": {"corpus": OWN, "encoder": {"source": "self-attentive"}, "training": {"epochs": 2}},
     },
 )
 
@@ -36,7 +36,8 @@ BOTH = planned(
 class TestFiles:
     def test_of_checkpoints_inside_the_first_epoch(self):
         early = {"training": {"epochs": 2, "early_checkpoints": [0.1, 0.5]}}
-        plan = planned(translation=early, classification={"pairs": early, "hops": {"training": {"epochs": 2}}})
+        tuned = {"pairs": {"corpus": OWN, **early}, "hops": {"corpus": OWN, "training": {"epochs": 2}}}
+        plan = planned(translation=early, classification=tuned)
         place = f"<results>/s/runs/{RUN}"
         epochs = [f"{place}/epoch1.pt", f"{place}/epoch2.pt"]
         assert plan.checkpoints(RUN) == [*(f"{place}/epoch0.1.pt", f"{place}/epoch0.5.pt"), *epochs]
@@ -109,7 +110,7 @@ def gate_settings(plan, method, run=RUN):
 
 
 def encoder(source, **task):
-    return {"corpus": {"source": "generated"}, "encoder": {"source": source}, **task}
+    return {"corpus": OWN, "encoder": {"source": source}, **task}
 
 
 class TestGatesRate:

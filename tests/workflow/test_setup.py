@@ -273,7 +273,7 @@ def test_snakemake_reads_a_profile_whose_rules_are_there(name: str, monkeypatch:
     text = (ROOT / "profiles" / name / "profile.yaml").read_text()
     named = {*given.set_resources, *re.findall(r"^  # (\w+):$", text, flags=re.M)}  # in use, or proposed
     named |= set(filter(None, yaml.safe_load(text).get("slurm-array-jobs", "").split(",")))
-    tasks = {"translation": {}, "classification": {"pairs": {}}}
+    tasks = {"translation": {}, "classification": {"sst2": {"corpus": {"source": "catalogue"}}}}
     forms = forms_of(Plan(load_study({"shards": 2, **tasks})), RULES)
     assert named <= {form.name for form in forms}
     assert {"timing", "update_cost"} <= named or name != "slurm"

@@ -7,7 +7,7 @@ RUN = (
     Column(
         "run",
         "text",
-        "one trained model, `<task>.<arm>.seed<number>`, e.g. `translation.svgd.seed2` or `entailment.baseline.seed1`",
+        "one trained model, `<task>.<arm>.seed<number>`, e.g. `translation.svgd.seed2` or `sst2.baseline.seed1`",
     ),
     Column(
         "epoch",

@@ -6,7 +6,7 @@ written last: a corpus without it is incomplete.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -27,7 +27,6 @@ class Request:
         downloads: The directory of downloaded files, so that an interrupted download resumes.
         mirror: A directory or address that is tried before downloads.
         catalogue: A catalogue other than the project's.
-        seed: Seed of the grammar, for generated trees.
         relations: Relations that the trees must contain.
         pairs: A TSV with pairs of sentences, for documents.
     """
@@ -35,7 +34,6 @@ class Request:
     downloads: Path
     mirror: str | None = None
     catalogue: Path | None = None
-    seed: int = 1
     relations: tuple[str, ...] = ()
     pairs: Path | None = None
 
@@ -123,16 +121,6 @@ def halve_valid(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str,
         choose, check = text.halves()
         sets |= {"choose": text.taken(choose), "check": text.taken(check)}
     return sets
-
-
-def drawn_sets(settings: Any, draw: Callable[[str, str, int], SomeText]) -> dict[str, SomeText]:
-    """Return generated sets, each drawn by its name, topic and size from a stream of random numbers of its own.
-
-    Train is drawn last: the evaluation sets do not change with the number of training examples.
-    """
-    topics = {"test": "near", "valid": "near", "far": "far", "train": "near"}
-    drawn = {name: draw(name, topic, getattr(settings, name)) for name, topic in topics.items()}
-    return halve_valid({name: drawn[name] for name in ("train", "valid", "test", "far")})
 
 
 def write_sets(

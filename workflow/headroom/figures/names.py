@@ -5,7 +5,6 @@ from headroom.study.tables import arm_of, seed_of
 
 _NAMES = {
     "translation": "translation",
-    "entailment": "entailment",
     "sst2": "SST-2",
     "cola": "CoLA",
     "mrpc": "MRPC",

@@ -13,10 +13,10 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.data.corpora import Request
 from headroom.data.providers import Kind, provide
 from headroom.settings.documents import DocumentCorpus
-from headroom.settings.labelled import CatalogueTreebank, GeneratedTreebank, LabelledCorpus, TreebankFile
+from headroom.settings.labelled import CatalogueTreebank, LabelledCorpus, TreebankFile
 from headroom.settings.parallel import Corpus
 
-Treebank = Annotated[Union[GeneratedTreebank, CatalogueTreebank, TreebankFile], Field(discriminator="source")]  # noqa: UP007
+Treebank = Annotated[Union[CatalogueTreebank, TreebankFile], Field(discriminator="source")]  # noqa: UP007
 
 SECTIONS: dict[Kind, tuple[str, Any]] = {
     "parallel": ("corpus", Corpus),
@@ -38,7 +38,6 @@ def build_parser(kind: Kind | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--catalogue", type=Path, help="catalogue to use instead of the project's")
     if kind == "trees":
         parser.add_argument("--relations", nargs="*", default=(), help="relations that the trees must contain")
-        parser.add_argument("--seed", type=int, default=1, help="seed of the grammar, equal to that of the corpus")
     if kind == "documents":
         parser.add_argument("--pairs", type=Path, help="TSV with columns group, good and bad, copied beside the text")
     if kind:
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     section, model = SECTIONS[given.kind]
     settings = settings_from(given, section, model)
     place = given.output.parent if given.kind == "trees" else given.output
-    known = {name: value for name, value in vars(given).items() if name in ("seed", "relations", "pairs")}
+    known = {name: value for name, value in vars(given).items() if name in ("relations", "pairs")}
     request = Request(place / "downloads", given.mirror, given.catalogue, **known)
     count = provide(given.kind, settings, request).write(given.output, settings, request)
     _log.info("wrote %d examples to %s", count, given.output)

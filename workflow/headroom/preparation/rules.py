@@ -41,7 +41,7 @@ def source_of(kind: Kind, plan: Plan, task: str) -> Any:
 
 def provider(kind: Kind, plan: Plan, task: str) -> Sequence[str]:
     """Return the module that provides a task's text or trees."""
-    return [module_of(kind, source_of(kind, plan, task).source)]
+    return [module_of(source_of(kind, plan, task).source)]
 
 
 def sources(kind: Kind, plan: Plan, task: str) -> list[str]:
@@ -91,9 +91,9 @@ def tree_settings(plan: Plan, values: Values) -> Mapping[str, Any]:
 
 
 def tree_flags(plan: Plan, values: Values) -> Mapping[str, Any]:
-    """Return the seed of generated trees, and the relations that must be among them."""
+    """Return the relations that must be among the trees."""
     relations = plan.study.tasks[values["task"]].attention_stats.relations
-    return {"kind": "trees", "seed": plan.seed_of_trees(values["task"]), "relations": relations}
+    return {"kind": "trees", "relations": relations}
 
 
 def environment(plan: Plan, task: str) -> str:

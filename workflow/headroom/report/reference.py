@@ -40,7 +40,7 @@ VERSIONS = "versions.txt"
 ORDER = (
     *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french"),
     *("ladder-narrowest", "ladder-narrow", "gates-multi30k", "repulsion-multi30k"),
-    *("sst2", "bakeoff-sst2", "glue", "snli", "smollm2", "starter", "gates", "entailment", "repulsion"),
+    *("sst2", "bakeoff-sst2", "glue", "snli", "smollm2", "starter", "gates", "repulsion"),
 )
 """The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
 

@@ -8,7 +8,7 @@ from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.timing.settings import TimingSettings
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
-from headroom.settings.labelled import GeneratedPairs, check_treebank
+from headroom.settings.labelled import check_treebank
 from headroom.settings.models import HubModelSettings, NewEncoder, ReleasedModel
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
 from headroom.settings.study import Study
@@ -50,7 +50,7 @@ def _checks_of_task(place: str, study: Study, task: TaskSettings) -> Iterator[Ca
         yield lambda: check_texts_of_model(place, task)
     else:
         yield lambda: check_training_text(place, task.corpus)
-    if isinstance(task.corpus, GeneratedCorpus | GeneratedPairs):
+    if isinstance(task.corpus, GeneratedCorpus):
         corpus = task.corpus
         yield lambda: check_sizes(place, task.timing, task.scores, test=corpus.test, valid=corpus.valid)
     for name in task.arms:

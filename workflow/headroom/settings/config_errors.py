@@ -38,6 +38,8 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "union_tag_not_found":
         message = f"the key {error['ctx']['discriminator']} is missing; it says which form the section has"
+    if error["type"] == "missing":
+        message, found = "missing; give it as docs/configuration.md says", ""
     if error["type"] == "string_type" and isinstance(value, bool | int | float | date):
         found += ", as YAML reads what is there; put it in quotes"
     return f"{'.'.join(key)}{': ' if key else ''}{message}{found}"

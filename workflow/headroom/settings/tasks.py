@@ -22,7 +22,7 @@ from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
 from headroom.settings.documents import DocumentCorpus, PairSettings
 from headroom.settings.intervention import InterventionSettings
-from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, NoTreebank, Treebank, default_treebank
+from headroom.settings.labelled import LabelledCorpus, NoTreebank, Treebank, default_treebank
 from headroom.settings.models import (
     Encoder,
     FineTuningSettings,
@@ -155,7 +155,7 @@ class ClassificationSettings(ExperimentsSettings):
     """Classification with a BERT-like encoder, fine-tuned or trained from scratch."""
 
     task: Literal["classification"] = Field("classification", description="what the model is asked")
-    corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
+    corpus: LabelledCorpus = Field(description="the labelled text")
     released: HubModelSettings | None = Field(
         None, description="a fine-tuned classifier, used instead of training one; unset to train"
     )
@@ -165,8 +165,7 @@ class ClassificationSettings(ExperimentsSettings):
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
     gates: ChosenGateSettings = Field(default_factory=ChosenGateSettings, description="learned gates")
     treebank: Treebank = Field(
-        default_factory=default_treebank,
-        description="dependency trees of the text's language; required for text that is not generated, or none",
+        default_factory=NoTreebank, description="dependency trees of the text's language, or none"
     )
 
     unused: ClassVar = ("encoder", "training")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.settings.base import SPLITS
-from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
+from headroom.settings.labelled import Treebank, TreebankFile
 from headroom.settings.models import PRETRAINED, HubModelSettings
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
@@ -141,18 +141,12 @@ class Plan:
 
     def trees_beside_text(self, task: str) -> list[str]:
         """Return the trees that come with the text of a task, if they are its treebank."""
-        beside = self.kind_of(task) == "translation" and self.study.tasks[task].treebank.source == "generated"
+        beside = self.study.tasks[task].treebank.source == "generated"
         return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
 
     def trees(self, task: str) -> Treebank:
         """Return the source of a task's trees: a file, whose path is a flag, if they come with its text."""
         return TreebankFile(path="-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
-
-    def seed_of_trees(self, task: str) -> int:
-        """Return the seed of the grammar that generates a task's trees; irrelevant for other trees."""
-        corpus = self.study.tasks[task].corpus
-        made = self.trees(task).source == "generated"
-        return corpus.seed if made and isinstance(corpus, GeneratedPairs) else 1
 
     def treebank(self, run: str) -> list[str]:
         """Return the treebank of a run's task, if any."""

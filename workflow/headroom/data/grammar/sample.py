@@ -43,10 +43,6 @@ class Domain:
     compound: float
     longest: int
 
-    def literal(self) -> "Domain":
-        """Return the domain without passives, pronouns, particles, compounds and adverbs at the end of clauses."""
-        return replace(self, passive=0.0, pronoun=0.0, particle=0.0, compound=0.0, late=0.0)
-
 
 NEAR = Domain(
     topic="near", own=0.55, other=0.10, name=0.06, plural=0.35, adjective=0.26, modifier=0.16, relative=0.18,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headroom.data.corpora import Request, drawn_sets
+from headroom.data.corpora import Request, halve_valid
 from headroom.data.grammar import phenomena, source
 from headroom.data.grammar.sample import DOMAINS, Sampler
 from headroom.data.grammar.target import translate
@@ -42,9 +42,16 @@ def parallel(settings: GeneratedCorpus, _request: Request) -> ParallelSets:
 
 
 def generate_sets(settings: GeneratedCorpus) -> dict[str, TreebankPair]:
-    """Return train, choose, check, test and far, without a source sentence that occurs twice."""
+    """Return train, choose, check, test and far, without a source sentence that occurs twice.
+
+    Train is drawn last: the evaluation sets do not change with the number of training examples.
+    """
     seen: set[str] = set()
-    return drawn_sets(settings, lambda name, topic, count: _draw(f"{settings.seed} {name}", topic, count, seen))
+    topics = {"test": "near", "valid": "near", "far": "far", "train": "near"}
+    drawn = {
+        name: _draw(f"{settings.seed} {name}", topic, getattr(settings, name), seen) for name, topic in topics.items()
+    }
+    return halve_valid({name: drawn[name] for name in ("train", "valid", "test", "far")})
 
 
 def _draw(seed: str, topic: str, count: int, seen: set[str]) -> TreebankPair:
