@@ -186,7 +186,6 @@ class TestCatalogue:
         assert (record["far"], record["origin"]["licences"]) == (["mscoco", "newstest2015"], ["free"])
         assert read_lines(output / "choose.source") == ["valid \u0085 source 1", "valid \u0085 source 3"]
         assert read_lines(output / "check.target") == ["valid \u0085 target 2", "valid \u0085 target 4"]
-        assert (output / "downloads/multi30k/train.source.gz").is_file()
 
     def test_labelled_text_gets_the_common_form(self, cola, tmp_path, caplog):
         output = tmp_path / "out"
@@ -200,7 +199,6 @@ class TestCatalogue:
         train = LabelledText(['"a\u0085b', "c", "d", "e"], None, ["good", "bad", "good", "bad"])
         assert read_labelled(output / "train.tsv", record["labels"]) == train
         assert read_labelled(output / "choose.tsv").first == ["f", "g"]
-        assert (output / "downloads/cola/far.zip").is_file()
 
 
 class TestTrees:
@@ -209,7 +207,6 @@ class TestTrees:
         flags = TestCatalogue.flags(tmp_path, {"ud-english-pud": {"title": "PUD", "file": file}})
         acquire("trees", tmp_path / "out/a.conllu", {"source": "catalogue"}, *flags, "--relations", "punct")
         assert (tmp_path / "out/a.conllu").read_text() == TREE
-        assert (tmp_path / "out/downloads/ud-english-pud/pud.conllu").is_file()
 
     def test_a_treebank_of_ones_own_is_taken_as_it_is_or_refused(self, tmp_path):
         settings = {"source": "files", "path": str(tmp_path / "mine.conllu")}

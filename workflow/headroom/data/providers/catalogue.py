@@ -1,16 +1,13 @@
 """Public data of the catalogues: fetched from a mirror or by download, verified, and read in the published format."""
 
 import gzip
-import logging
-import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.core.errors import HeadroomError, shorten
-from headroom.core.files import atomic_path, sha256
-from headroom.data.archives import FAULTS, read_all
+from headroom.data.archives import FAULTS
 from headroom.data.catalogue import (
     REQUIRED,
     Column,
@@ -28,7 +25,7 @@ from headroom.data.catalogue import (
 from headroom.data.components import held_out
 from headroom.data.corpora import Request
 from headroom.data.documents import DocumentSets, DocumentText, divide
-from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
+from headroom.data.downloads import fetch_file
 from headroom.data.labelled import LabelledSets, LabelledText, check_text
 from headroom.data.parallel import SIDES, ParallelSets, ParallelText
 from headroom.data.parallel import check_pairs as checked_pairs
@@ -37,8 +34,6 @@ from headroom.data.trees import Trees
 from headroom.settings.documents import DocumentCatalogueCorpus
 from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus
 from headroom.settings.parallel import CatalogueCorpus
-
-_log = logging.getLogger(__name__)
 
 
 def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
@@ -90,28 +85,17 @@ def trees(settings: CatalogueTreebank, request: Request) -> Trees:
     return Trees(read_unpacked_lines(fetched, file), str(fetched))
 
 
-def fetch(
-    file: PublishedFile, directory: Path | str, *, mirror: Path | str | None = None, patience: Patience = PATIENCE
-) -> Path:
-    """Return the path of a catalogued file below `directory`, fetching it unless it exists.
+def fetch(file: PublishedFile, directory: Path | str, *, mirror: Path | str | None = None) -> Path:
+    """Return the path of a catalogued file: in a mirror directory, or below `directory`, to where it is downloaded.
 
-    The mirror is tried first: a directory, or the address of one, with the file at `file.path`. A file in a mirror
-    directory with another checksum is an error, so that a broken mirror does not go unnoticed.
+    A file in a mirror with another checksum is an error, so that a broken mirror does not go unnoticed.
 
     Raises:
-        HeadroomError: If the file cannot be fetched or its checksum is wrong; then only a part that a later call can
-            resume is kept.
+        HeadroomError: If the file cannot be fetched or its checksum is wrong.
     """
+    about = f" ({file.bytes} bytes; licence: {file.licence})"
     destination = Path(directory) / file.path
-    if destination.is_file() and sha256(destination) == file.sha256:
-        return destination
-    if mirrored := in_mirror(mirror, file.path):
-        _copy(mirrored, file, destination)
-    else:
-        _log.info("downloading %s (%d bytes; licence: %s)", file.url, file.bytes, file.licence)
-        where = addresses(mirror, file.path, file.url)
-        download(where, destination, place=file.path, expected=file.sha256, size=file.bytes, patience=patience)
-    return destination
+    return fetch_file(file.url, destination, place=file.path, expected=file.sha256, mirror=mirror, about=about)
 
 
 def read_unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
@@ -122,26 +106,12 @@ def read_unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
-            lines = read_all(path, stream).decode("utf-8").removesuffix("\n").split("\n")
+            lines = stream.read().decode("utf-8").removesuffix("\n").split("\n")
     except (*FAULTS, UnicodeDecodeError) as error:
         raise HeadroomError(f"{path}: cannot unpack, {error}; remove the file to fetch it again") from error
     if file.lines is not None and len(lines) != file.lines:
         raise HeadroomError(f"{path}: {len(lines)} lines, expected {file.lines}; remove the file to fetch it again")
     return lines
-
-
-def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
-    with atomic_path(destination) as temporary:
-        try:
-            shutil.copyfile(original, temporary)
-        except OSError as error:
-            raise HeadroomError(f"{original}: cannot read, {error.strerror}; check its permissions") from error
-        found, size = sha256(temporary), temporary.stat().st_size
-        if found != file.sha256:
-            raise HeadroomError(
-                f"{original}: checksum mismatch, expected sha256 {file.sha256} ({file.bytes} bytes), "
-                f"found {found} ({size} bytes);\nreplace the file in the mirror, or remove it to download it"
-            )
 
 
 def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
@@ -253,7 +223,7 @@ def raw_lines(path: Path, file: PublishedFile, member: str | None = None) -> lis
 def _member_lines(path: Path, member: str) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
-            text = read_all(path, stream).decode("utf-8")
+            text = stream.read().decode("utf-8")
     except KeyError as error:
         raise HeadroomError(f"{path}: no member '{member}'; correct the catalogue") from error
     except (zipfile.BadZipFile, *FAULTS, UnicodeDecodeError, RuntimeError) as error:  # the last for encrypted members

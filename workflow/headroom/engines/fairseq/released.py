@@ -14,7 +14,8 @@ from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
-from headroom.data.archives import DamagedArchiveError, check_archive, extract, fetch_archive
+from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
+from headroom.data.downloads import verify
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data, save_model
 from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
@@ -85,7 +86,8 @@ def _find_released_files(settings: ReleasedModel, place: Path, downloads: Path, 
     if settings.url:
         archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
     elif directory.is_file():
-        archive = check_archive(directory, settings.sha256)
+        archive = directory
+        verify(archive, settings.sha256, "give another archive, or correct the key sha256")
     else:
         raise HeadroomError(f"key path: no directory or archive {directory} in {Path.cwd()}; correct the path")
     files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
