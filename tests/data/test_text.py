@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
 from headroom.data.catalogue import LabelledDataset, Rows
 from headroom.data.corpora import halve_valid, read_corpus_record
-from headroom.data.examination import count_repeated, find_odd
+from headroom.data.examination import count_repeated
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 from headroom.data.providers.catalogue import chosen_rows, read_set
@@ -140,9 +140,6 @@ def test_halves_have_the_labels_of_the_whole():
         assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
 
 
-LINE_END = "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return"
-
-
 def shared_by_all(sets, count):
     """Return the rows of equal sets of different examples."""
     return [{"set": later, "also_in": one, "exact": count, "normalised": count} for one, later in combinations(sets, 2)]
@@ -170,7 +167,6 @@ class TestWriting:
             ("sizes", dict.fromkeys(sets, 2)),
             ("source_words", dict.fromkeys(sets, 4)),  # the break is white space
             ("left_out", {}),
-            ("odd", {LINE_END: dict.fromkeys(sets, 1)}),
             ("repeated", shared_by_all([*sets], 2)),
             ("sha256", {name: sha256(tmp_path / name) for name in sides}),
         ]
@@ -218,7 +214,7 @@ class TestWriting:
 
 
 class TestExamination:
-    """Counts of examples that occur again, and of characters that hint at damage."""
+    """Counts of examples that occur again."""
 
     LINES = tuple(f"Sentence number {number} is here." for number in range(1000))
 
@@ -252,16 +248,3 @@ class TestExamination:
             {"set": "test", "also_in": "test", "exact": 0, "normalised": 1, "widening": 1.291}
         ]
         assert count_repeated({"test": ParallelText(["a", "b"], ["c", "c"]).inputs}) == []
-
-    def test_text_of_another_encoding_is_found_and_rare_letters_are_not(self):
-        for text in (
-            "K\u00e4se \u00fcber \u00d6l",
-            "caf\u00e9 \u00c0 la",
-            "it\u2019s \u201cfine\u201d\u2026",
-            "\u00df",
-        ):
-            for encoding in ("latin-1", "cp1252"):
-                wrong = text.encode().decode(encoding, "replace")
-                assert [1] in find_odd([text, wrong]).values(), (text, encoding)
-        rare = ["IRM\u00c3\u2019", "\u00abIRM\u00c3\u00bb", "N\u00c3O \u00c2 \u00e2ge", "100 \u20ac \u2122"]
-        assert find_odd(rare) == {}

@@ -13,7 +13,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256, write_lines
-from headroom.data.examination import count_odd, count_repeated
+from headroom.data.examination import count_repeated
 
 RECORD = "corpus.json"
 """The file that describes a corpus."""
@@ -157,7 +157,6 @@ def write_sets(
         "sizes": {name: len(text) for name, text in sets.items()},
         **counts,
         "left_out": dict(left_out or {}),
-        "odd": count_odd({name: text.parts for name, text in sets.items()}),
         "repeated": count_repeated({name: text.inputs for name, text in sets.items()}),
         "sha256": {name: sha256(directory / name) for name in files},
     }

@@ -17,7 +17,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines, write_lines
 from headroom.data.corpora import CorpusSets, Request, Text, write_sets
-from headroom.data.examination import is_blank, warn_of_blank, warn_of_odd
+from headroom.data.examination import is_blank, warn_of_blank
 from headroom.data.rows import split_header, split_rows, unquote_rows
 from headroom.settings.documents import Documents
 
@@ -208,7 +208,6 @@ def _lines(path: Path | str, most: int | None = None) -> list[str]:
     """Return the lines of a text file without a byte order mark and carriage returns at their ends."""
     lines = [line.removesuffix("\r") for line in read_lines(path, most)]
     lines = [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
-    warn_of_odd(lines, path)
     warn_of_blank(lines, path)
     return lines
 

@@ -4,26 +4,12 @@ Counts go to `corpus.json`, from which the page says them.
 """
 
 import logging
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-
-ODD = {
-    "a character that other programs take for the end of a line, e.g. U+2028, U+0085 or a carriage return": re.compile(
-        "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
-    ),
-    "a byte order mark (U+FEFF), as in files that were joined": re.compile("\ufeff"),
-    "a quotation mark after a backslash, as some programs write it in quotes": re.compile(r'\\"'),
-    "U+FFFD, which stands for a character that was lost in a conversion": re.compile("\ufffd"),
-    "letters of UTF-8 that were read as another encoding, e.g. \u00c3\u00a4 for \u00e4": re.compile(
-        "\u00c3[\x80-\x9f\u00a1-\u00aa\u00ac-\u00b6\u00b8-\u00ba\u00bc-\u00bf\u0178\u20ac]|\u00e2[\x80\u20ac][\x80-\u00bf\u2122\u0153\u02dc]"
-    ),
-}
-"""Characters that are kept but hint at damage, by what they are."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,37 +46,6 @@ def describe_blank(text: str) -> str:
 def normalise_text(text: str) -> str:
     """Return a text without what rarely matters: case, punctuation, kinds and number of spaces, forms of letters."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN_WORDS).split()) or text.strip()
-
-
-def find_odd(lines: Iterable[str]) -> dict[str, list[int]]:
-    """Return the positions (from 0) of lines with characters that hint at damage, by what these are, if any."""
-    found: dict[str, list[int]] = {}
-    for place, line in enumerate(lines):
-        if line.isascii() and line.isprintable() and "\\" not in line:
-            continue
-        for what, pattern in ODD.items():
-            if pattern.search(line):
-                found.setdefault(what, []).append(place)
-    return found
-
-
-def warn_of_odd(lines: Iterable[str], path: Path | str, first_line: int = 1) -> None:
-    """Log characters in a file that hint at damage, with the first line that has them."""
-    for what, places in find_odd(lines).items():
-        lines_with = f"{len(places)} line{'s' if len(places) > 1 else ''}"
-        _log.warning("%s, line %d: contains %s; %s in all", path, places[0] + first_line, what, lines_with)
-
-
-def count_odd(sets: Mapping[str, tuple[Sequence[str], ...]]) -> dict[str, dict[str, int]]:
-    """Return by what hints at damage, and by set, the number of examples that contain it; those without are left out.
-
-    The sets are given as the lists of texts of their examples.
-    """
-    found: dict[str, dict[str, int]] = {}
-    for name, parts in sets.items():
-        for what, places in find_odd("\n".join(example) for example in zip(*parts, strict=True)).items():
-            found.setdefault(what, {})[name] = len(places)
-    return found
 
 
 def count_disagreeing(inputs: Sequence[Hashable], labels: Sequence[str]) -> int:

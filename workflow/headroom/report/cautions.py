@@ -104,10 +104,9 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
             )
         elif present and absent:
             yield Caution("labels without examples", f"In {name} no {examples[:-1]} has the label {listing(absent)}.")
-    for key, word in (("left_out", "Left out"), ("odd", "Kept, though they contain")):
-        for why, amounts in record.get(key, {}).items():
-            said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
-            yield Caution(_SHORT[key], f"{word} {why}: {said}.")
+    for why, amounts in record.get("left_out", {}).items():
+        said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
+        yield Caution("text cut or left out", f"Left out {why}: {said}.")
 
 
 def _of_lengths(tables: StudyTables, sizes: Mapping[str, int]) -> Iterator[Caution]:
@@ -148,9 +147,6 @@ def _curves(tables: StudyTables) -> pandas.DataFrame:
 def _of(amount: int, sizes: Mapping[str, int], name: str) -> str:
     """Return an amount of the examples of a set: `3 of 40 of test`."""
     return f"{count(amount)} of {count(sizes[name])} of {name}" if name in sizes else f"{count(amount)} of {name}"
-
-
-_SHORT = {"left_out": "text cut or left out", "odd": "damaged text"}
 
 
 def find_weakness(tables: StudyTables) -> str:

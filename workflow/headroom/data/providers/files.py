@@ -3,7 +3,6 @@
 from headroom.core.files import read_lines
 from headroom.data.corpora import Request
 from headroom.data.documents import DocumentSets, DocumentText, divide_sets, read_source
-from headroom.data.examination import warn_of_odd
 from headroom.data.labelled import LabelledSets, read_labelled
 from headroom.data.parallel import ParallelSets, ParallelText, read_parallel
 from headroom.data.trees import Trees
@@ -15,9 +14,6 @@ from headroom.settings.parallel import FilesCorpus
 def parallel(settings: FilesCorpus, _request: Request) -> ParallelSets:
     """Return the pairs of files that are aligned by line; raises HeadroomError as `read_parallel` does."""
     texts = {name: read_parallel(pair.source, pair.target) for name, pair in settings.pairs.items()}
-    for name, pair in settings.pairs.items():
-        warn_of_odd(texts[name].source, pair.source)
-        warn_of_odd(texts[name].target, pair.target)
     languages = settings.source_language, settings.target_language
     return ParallelSets({"train": ParallelText([], []), **texts}, languages, valid=settings.valid.source)
 
@@ -25,8 +21,6 @@ def parallel(settings: FilesCorpus, _request: Request) -> ParallelSets:
 def labelled(settings: LabelledFilesCorpus, _request: Request) -> LabelledSets:
     """Return the examples of tables with named columns; raises HeadroomError as `read_labelled` does."""
     read = {path: read_labelled(path, settings.labels, unquote=True) for path in settings.paths.values()}
-    for path, text in read.items():
-        warn_of_odd(map("\n".join, text.inputs), path, first_line=2)
     texts = {name.removeprefix("far."): read[path] for name, path in settings.paths.items()}
     texts = {"train": texts["test"].taken([]), **texts}
     return LabelledSets(texts, settings.labels, settings.metrics, valid=settings.valid)
