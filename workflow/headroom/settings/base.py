@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
@@ -43,6 +43,24 @@ class CorpusSettings(Settings):
     def far_names(self) -> tuple[str, ...]:
         """The names of the far-domain sets."""
         return _names(vars(self)["far"])
+
+
+class HubSource(CorpusSettings):
+    """A data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
+
+    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
+    dataset: str = Field(min_length=1, description="name on the Hub, e.g. nyu-mll/glue; of files, not of a script")
+    name: str | None = Field(None, description="configuration of the data set, e.g. mnli; unset for its only one")
+    revision: str | None = Field(None, description="commit or tag to load; unset for the newest")
+    valid: str = Field("validation", description="split for validation: odd examples choose heads, even ones check")
+    test: str = Field("test", description="split for the test; its labels must be public")
+    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The split of the data set for every set, by the set's name; without train if none is given."""
+        sets = {"train": vars(self)["train"], "valid": self.valid, "test": self.test, **self.far}
+        return {name: split for name, split in sets.items() if split}
 
 
 def _names(far: Any) -> tuple[str, ...]:

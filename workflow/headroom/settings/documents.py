@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, Union
 
 from pydantic import Field, model_validator
 
-from headroom.settings.base import CorpusSettings, Settings, names_in
+from headroom.settings.base import CorpusSettings, HubSource, Settings, names_in
 
 Documents = Literal["line", "blank", "file"]
 
@@ -68,26 +68,13 @@ class DocumentCatalogueCorpus(CorpusSettings):
     far: tuple[str, ...] = Field((), description="additional far-domain sets of the catalogue")
 
 
-class DocumentHubCorpus(CorpusSettings):
+class DocumentHubCorpus(HubSource):
     """A data set of the Hugging Face Hub, a document in every row; needs a network, or the library's cache."""
 
-    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
-    dataset: str = Field(min_length=1, description="name on the Hub, e.g. stas/openwebtext-10k")
-    name: str | None = Field(None, description="configuration of the data set; unset for its only one")
-    revision: str | None = Field(None, description="commit, tag or branch to load; unset for the newest")
     text: str = Field("text", description="column of the documents")
     train: str | None = Field(
         None, description="split of further text, which says how frequent words are; optional, e.g. train[:1%]"
     )
-    valid: str = Field("validation", description="split for validation: odd documents choose heads, even ones check")
-    test: str = Field("test", description="split for the test")
-    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
-
-    @property
-    def splits(self) -> dict[str, str]:
-        """The split of the data set for every set, by the set's name."""
-        train = {"train": self.train} if self.train else {}
-        return {**train, "valid": self.valid, "test": self.test, **self.far}
 
 
 DocumentCorpus = Annotated[

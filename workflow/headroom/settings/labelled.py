@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, Field, field_validator
 
-from headroom.settings.base import CorpusSettings, Settings, names_in
+from headroom.settings.base import CorpusSettings, HubSource, Settings, names_in
 
 Metric = Literal["accuracy", "f1", "matthews"]
 
@@ -92,34 +92,20 @@ class LabelledFilesCorpus(CorpusSettings):
         return {**train, "valid": self.valid, "test": self.test, **far}
 
 
-class HubCorpus(CorpusSettings):
+class HubCorpus(HubSource):
     """A data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
 
-    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
-    dataset: str = Field(min_length=1, description="name on the Hub, e.g. nyu-mll/glue")
-    name: str | None = Field(None, description="configuration of the data set, e.g. mnli")
-    revision: str | None = Field(None, description="commit or tag to load; unset for the newest")
+    train: str = Field("train", description="split for training; a part is written as train[:98%]")
     sentences: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)] = Field(
         ("sentence",), description="column of the sentences, or the two columns of a pair"
     )
     label: str = Field("label", description="column of the labels")
-    train: str = Field("train", description="split for training; a part is written as train[:98%]")
-    valid: str = Field(
-        "validation", description="split for validation: odd ones choose heads, even ones check (see files)"
-    )
-    test: str = Field("test", description="split for the test; its labels must be public")
-    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
     labels: Labels | None = Field(
         None, description="names of the labels in the order of their numbers; unset for those of the data set"
     )
     metrics: Metrics = Field(("accuracy",), description="metrics, the main one first")
 
     _different_labels = field_validator("labels")(_check_labels)
-
-    @property
-    def splits(self) -> dict[str, str]:
-        """The split of the data set for every set, by the set's name."""
-        return {"train": self.train, "valid": self.valid, "test": self.test, **self.far}
 
 
 LabelledCorpus = Annotated[

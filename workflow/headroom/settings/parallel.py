@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import Field
 
-from headroom.settings.base import CorpusSettings, Settings, names_in
+from headroom.settings.base import CorpusSettings, HubSource, Settings, names_in
 
 
 class SacrebleuCorpus(CorpusSettings):
@@ -27,25 +27,13 @@ class SacrebleuCorpus(CorpusSettings):
         return {"choose": self.choose, "check": self.check, "test": self.test, **far}
 
 
-class ParallelHubCorpus(CorpusSettings):
+class ParallelHubCorpus(HubSource):
     """A translation data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
 
-    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
-    dataset: str = Field(min_length=1, description="name on the Hub; of files such as parquet, not of a script")
-    name: str | None = Field(None, description="configuration of the data set; unset for its only one")
-    revision: str | None = Field(None, description="commit, tag or branch to load; unset for the newest")
+    train: str = Field("train", description="split for training; a part is written as train[:98%]")
     source_language: str = Field(description="code of the source language, as in the data set, e.g. de")
     target_language: str = Field(description="code of the target language, e.g. en")
     column: str = Field("translation", description="column with a text for each language code")
-    train: str = Field("train", description="split for training; a part is written as train[:98%]")
-    valid: str = Field("validation", description="split for validation: odd pairs choose heads, even ones check")
-    test: str = Field("test", description="split for the test")
-    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by name")
-
-    @property
-    def splits(self) -> dict[str, str]:
-        """The split of the data set for every set, by the set's name."""
-        return {"train": self.train, "valid": self.valid, "test": self.test, **self.far}
 
 
 class GeneratedCorpus(CorpusSettings):

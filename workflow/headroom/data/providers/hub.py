@@ -15,6 +15,7 @@ from headroom.data.documents import DocumentSets, DocumentText
 from headroom.data.examination import count_left_out, is_blank
 from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.data.parallel import ParallelSets, ParallelText, check_pairs, drop_blank_pairs
+from headroom.settings.base import HubSource
 from headroom.settings.documents import DocumentHubCorpus
 from headroom.settings.labelled import HubCorpus, match_label
 from headroom.settings.parallel import ParallelHubCorpus
@@ -81,7 +82,7 @@ def _documents(settings: DocumentHubCorpus, name: str, table: Any) -> list[str]:
     return found
 
 
-def _tables(settings: ParallelHubCorpus | HubCorpus | DocumentHubCorpus, way_out: str) -> dict[str, Any]:
+def _tables(settings: HubSource, way_out: str) -> dict[str, Any]:
     """Return every set in the library's form; `way_out` is the alternative for users, for messages."""
     library = _library(settings.dataset, way_out)
     tables = {}
