@@ -94,7 +94,7 @@ REFUSED = [
 
 
 def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tmp_path, monkeypatch):
-    monkeypatch.setattr("urllib3.util.retry.time.sleep", lambda _: None)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
     places, wrong = {"RELEASE": str(release.directory), "ARCHIVE": str(archive)}, []
     for flags, message in REFUSED:
         with pytest.raises(HeadroomError) as caught:
