@@ -233,7 +233,7 @@ def two_domains(random: RANDOM, heads: int, common: float) -> Tables:
     rows = []
     for statistic, dropped, one, other in parts:
         bounds = dict(zip(("value", "low", "high"), ranks.correlation(statistic, one, other)))
-        usual = {"kind": "all", "set_a": "test", "set_b": "far", "statistic": statistic, "dropped": dropped}
+        usual = {"between": "set", "kind": "all", "a": "test", "b": "far", "statistic": statistic, "dropped": dropped}
         rows.append(usual | bounds)
     return {"agreement": rows}
 

@@ -33,7 +33,7 @@ def alike(idle: int) -> Given:
 
 
 def agreeing(number: int) -> Given:
-    usual = {"kind": "all", "set_a": "test", "set_b": "far", "value": 0.5, "low": 0.4, "high": 0.6}
+    usual = {"between": "set", "kind": "all", "a": "test", "b": "far", "value": 0.5, "low": 0.4, "high": 0.6}
     kinds = (("pearson", 0), ("spearman", 0), ("pearson", 5))
     rows = [usual | {"statistic": statistic, "dropped": dropped} for statistic, dropped in kinds]
     return {"agreement": rows, "ablation": effects([0.0] * number)}
@@ -71,8 +71,8 @@ def ranked(ground: str) -> Given:
 
 def conserved(error: float) -> Given:
     bounds = {"value": 0.2, "low": 0.1, "high": 0.3}
-    usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
-    return {"relevance": relevance((0.7, 0.3), error=error), "rank_correlation": [usual | bounds]}
+    usual = {"between": "criterion", "kind": "E", "statistic": "spearman", "a": "confidence", "b": "relevance"}
+    return {"relevance": relevance((0.7, 0.3), error=error), "agreement": [usual | bounds]}
 
 
 def read_trees(news: float) -> Given:

@@ -108,7 +108,7 @@ def agreement(kind: str, task: str, heads: int) -> Tables:
     half = 1.96 / math.sqrt(heads - 5 - 3)
     found["pearson", 5] = [left, math.tanh(math.atanh(left) - half), math.tanh(math.atanh(left) + half)]
     rows = [
-        {"kind": "all", "set_a": "test", "set_b": "far", "statistic": statistic, "dropped": dropped}
+        {"between": "set", "kind": "all", "a": "test", "b": "far", "statistic": statistic, "dropped": dropped}
         | dict(zip(("value", "low", "high"), own))
         for (statistic, dropped), own in found.items()
     ]

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 from headroom.claims.answer import answer
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
-from headroom.experiments.ablation.replacements import Pair, pairs
+from headroom.experiments.agreement.stage import compare_replacements
 from headroom.experiments.bakeoff.claims import MEDIAN, areas, find_best, is_criterion
 from headroom.experiments.minimal_pairs.claims import pairs_kept
 from headroom.experiments.phenomena.claims import most_lost
 from scipy.stats import spearmanr
-from tables import RUN, Cases, Row, effects, judge, study, verdicts_on
+from tables import Cases, Row, effects, judge, study, verdicts_on
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""
@@ -221,15 +222,16 @@ def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> Non
     assert (part.part, part.numbers[0].found.value) == ("name", -60.0)  # a single run has no others
 
 
-def ablated(deltas: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, list[Row]]:
-    """Return the tables of effects by replacement and set."""
+def compared(deltas: Mapping[str, Mapping[str, Sequence[float]]]) -> pandas.DataFrame:
+    """Return the agreement of effects by replacement and set."""
+    usual = {"epoch": 8, "metric": "bleu", "signature": "made"}
     rows = [
-        row | {"replacement": kind}
+        usual | row | {"replacement": kind}
         for kind, sets in deltas.items()
         for name, own in sets.items()
         for row in effects(own, set=name)
     ]
-    return {"ablation": rows}
+    return pandas.DataFrame(compare_replacements(pandas.DataFrame(rows)))
 
 
 def drawn(seed: int, kinds: Mapping[str, numpy.ndarray], noise: float) -> dict[str, dict[str, Sequence[float]]]:
@@ -244,35 +246,34 @@ def drawn(seed: int, kinds: Mapping[str, numpy.ndarray], noise: float) -> dict[s
 def test_replacements_are_compared_on_two_sets_of_each(tmp_path: Path) -> None:
     random = numpy.random.default_rng(0)
     given = drawn(0, {kind: random.normal(0, 1, 16) for kind in ("zero", "mean", "resample")}, 0.5)
-    tables = study(tmp_path, **ablated(given))
-    found = {one.name: one for one in pairs(tables)}
-    assert list(found) == ["zero, mean", "zero, resample", "mean, resample"]
+    found = compared(given)
+    assert [*zip(found["a"], found["b"])] == [("zero", "mean"), ("zero", "resample"), ("mean", "resample")]
 
     def rho(first: str, second: str) -> float:
         return float(spearmanr(given[first]["choose"], given[second]["test"])[0])
 
-    for name, one in found.items():
-        first, second = name.split(", ")
-        assert (one.run, one.heads) == (RUN, 16)
-        assert one.correlation.value == pytest.approx(rho(first, second))
-        assert one.ceiling == pytest.approx((max(0, rho(first, first)) * max(0, rho(second, second))) ** 0.5)
-        assert one.correlation.low <= one.correlation.value <= one.correlation.high
-        (stated,) = [reading for _, reading in answer(tables, []) if reading.part == name]
-        assert [number.found.value for number in stated.numbers] == [one.correlation.value, one.ceiling]
-        assert stated.numbers[0].found == one.correlation
+    tables = study(tmp_path, agreement=found.to_dict("records"))
+    for (first, second), (_, one) in zip(zip(found["a"], found["b"]), found.iterrows()):
+        assert one["heads"] == 16
+        assert one["value"] == pytest.approx(rho(first, second))
+        assert one["ceiling"] == pytest.approx((max(0, rho(first, first)) * max(0, rho(second, second))) ** 0.5)
+        assert one["low"] <= one["value"] <= one["high"]
+        (stated,) = [reading for _, reading in answer(tables, []) if reading.part == f"{first}, {second}"]
+        assert [number.found.value for number in stated.numbers] == pytest.approx([one["value"], one["ceiling"]])
+        assert stated.numbers[0].found == pytest.approx((one["value"], one["low"], one["high"]))
 
 
 @pytest.mark.parametrize(("share", "alike"), [(1.0, True), (0.0, False)])
-def test_noise_alone_reaches_the_ceiling(tmp_path: Path, share: float, alike: bool) -> None:
+def test_noise_alone_reaches_the_ceiling(share: float, alike: bool) -> None:
     """Effects that differ by noise alone correlate at the ceiling, on average; unrelated ones far below it."""
-    found: list[Pair] = []
+    found = []
     for seed in range(12):
         true, apart = numpy.random.default_rng(100 + seed).normal(0, 1, (2, 48))
-        given = drawn(seed, {"zero": true, "mean": share * true + (1 - share) * apart}, 0.7)
-        found += pairs(study(tmp_path / str(seed), **ablated(given)))
-    below = numpy.mean([one.ceiling - one.correlation.value for one in found])
+        found.append(compared(drawn(seed, {"zero": true, "mean": share * true + (1 - share) * apart}, 0.7)))
+    rows = pandas.concat(found)
+    below = (rows["ceiling"] - rows["value"]).mean()
     assert (abs(below) < 0.04) if alike else (below > 0.5)
-    assert 0.5 < numpy.mean([one.ceiling for one in found]) < 0.8
+    assert 0.5 < rows["ceiling"].mean() < 0.8
 
 
 def test_pairs_are_those_of_the_step_nearest_to_half_of_the_heads(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_m6_asks_three_correlations() -> Cases:
     def correlated(without_worst: float, **more: Any) -> Mapping[str, Any]:
         """Return a Pearson correlation of 0.7, Spearman's of 0.5 and one without the worst heads, each ± 0.2."""
         values = {("pearson", 0): 0.7, ("spearman", 0): 0.5, ("pearson", 5): without_worst}
-        usual = {"kind": "all", "set_a": "test", "set_b": "far"} | more
+        usual = {"between": "set", "kind": "all", "a": "test", "b": "far"} | more
         rows = [
             usual | {"statistic": name, "dropped": dropped, "value": value, "low": value - 0.2, "high": value + 0.2}
             for (name, dropped), value in values.items()
@@ -161,7 +161,7 @@ def test_m6_asks_three_correlations() -> Cases:
     yield HOLDS, correlated(0.4), all_three
     yield UNDECIDED, correlated(0.01)  # up to 0.21
     yield FAILS, correlated(-0.01)  # up to 0.19
-    yield NOT_RUN, correlated(0.4, set_a="choose", set_b="test")
+    yield NOT_RUN, correlated(0.4, a="choose", b="test")
 
 
 HEADS = list(effects([0.0] * 48))

@@ -58,17 +58,17 @@ def test_v1_asks_for_heads_that_stand_out_in_most_sites_of_the_encoder() -> Case
 
 @verdicts_on("V2")
 def test_v2_asks_the_correlation_of_the_encoder_or_of_a_decoder_alone() -> Cases:
-    usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
+    usual = {"between": "criterion", "kind": "E", "statistic": "spearman", "a": "confidence", "b": "relevance"}
 
     def correlated(value: float, **more: Any) -> Given:
         bounds = {"value": value, "low": value - 0.2, "high": value + 0.2, "ceiling": 0.9}
-        gates = usual | {"first": "gates", "value": -1, "low": -1, "high": -1}
+        gates = usual | {"a": "gates", "value": -1, "low": -1, "high": -1}
         rows = [usual | bounds | more, gates]
-        every = [] if more else [usual | bounds | {"scope": "all"}]
-        return {"rank_correlation": [*rows, *every], "relevance": relevance((0.5, 0.5))}
+        every = [] if more else [usual | bounds | {"kind": "all"}]
+        return {"agreement": [*rows, *every], "relevance": relevance((0.5, 0.5))}
 
-    alone = {"scope": "D", "value": 0.5, "low": 0.4, "high": 0.6}
-    decoder = {"rank_correlation": [usual | alone], "relevance": relevance((0.5, 0.5))}
+    alone = {"kind": "D", "value": 0.5, "low": 0.4, "high": 0.6}
+    decoder = {"agreement": [usual | alone], "relevance": relevance((0.5, 0.5))}
     yield HOLDS, correlated(0.25), "ceiling set by noise 0.90"
     yield FAILS, correlated(0.05)
     yield UNDECIDED, correlated(0.15)

@@ -74,10 +74,10 @@ GATES_MODEL = _moment(
     ),
 )
 TABLE = _moment(
-    "settling: a table half written",
-    "settling",
-    f"write */settling/.{TUNED}.csv.*",
-    "rankings",
-    (f"settling/{TUNED}.csv",),
+    "agreement: a table half written",
+    "agreement",
+    f"write */agreement/.{TUNED}.csv.*",
+    "agreement",
+    (f"agreement/{TUNED}.csv",),
 )
 MOMENTS = (VOCABULARY, TRAIN_STATE, TRAIN_HANDOVER, TUNE_STATE, GATES_MODEL, TABLE)

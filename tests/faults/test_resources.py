@@ -118,7 +118,7 @@ FULL = {
     TUNE_STATE: ("open */states/*/trainer_state.json@2", TUNE_STATE.work),
     GATES_MODEL: ("open */new/config.json", f"{RESULTS}/pruned_models/{CLASSIFIER}"),
     # Neither the job's log nor Snakemake's records can be written then; Snakemake's complaints are its own.
-    TABLE: ("open */settling/.*.csv.*", "."),
+    TABLE: ("open */agreement/.*.csv.*", "."),
 }
 NO_SPACE = r"error: .*no space left on the disk.*; free space .*and re-run the same command"
 

@@ -79,7 +79,7 @@ def test_a_study_without_any_table_says_so_in_one_paragraph(tmp_path: Path) -> N
     assert not document.xpath("//figure")
 
 
-@pytest.mark.parametrize("only", ["pruning", "settling", "attention_stats", "pruned_models"])
+@pytest.mark.parametrize("only", ["pruning", "agreement", "attention_stats", "pruned_models"])
 def test_a_study_with_few_tables_has_a_page(tiny: Golden, only: str, tmp_path: Path) -> None:
     tables = [path for path in paths_in(tiny.results) if path.parent.name == only]
     assert page_with(tmp_path, tables).xpath("//figure")
@@ -109,10 +109,9 @@ def test_attachments_hold_every_file_and_are_the_same_every_time() -> None:
 RESCALED = {
     "ablation": {"delta", "low", "high", "delta_first", "delta_second", "share", "kept"},
     "keep_one": {"delta", "low", "high", "p_holm"},
-    "agreement": {"first", "second", "value"},
+    "agreement": {"first", "second", "value", "done", "share", "kept"},
     "pruning": {"share", "kept", "low", "high"},
-    "bakeoff": {"kept"},
-    "settling": {"done", "share", "kept"},
+    "bakeoff": {"kept", "correlation", "ceiling"},
     "roles": {"margin", "relevance"},
     "gates": {"share", "score", "less", "low", "high", "survive", "expected", "p", "hard_less_soft"},
     "removal": {"value", "saved", "site_share"},

@@ -19,12 +19,10 @@ from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.ablation.claims import own_effects
 from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
 from headroom.experiments.agreement import stage as agreement
+from headroom.experiments.agreement.criteria import read_criteria
 from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.gates.table import GATES
-from headroom.experiments.rank_correlation import stage as rank_correlation
-from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.experiments.scores.table import SCORES
-from headroom.experiments.settling import stage as settling
 from headroom.methods.criteria import criterion
 from headroom.report.cautions import cautions
 from headroom.study.tables import TaskDescription, open_tables
@@ -99,15 +97,14 @@ def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list
 
 
 def correlated(path: Path, *flags: list[str]) -> pandas.DataFrame:
-    output = path / "criteria.csv"
-    given = ["--study", "s", "--run", RUN, "--output", str(output)]
-    rank_correlation.main([*given, *(word for words in flags for word in words)])
-    return RANK_CORRELATION.read(output)
+    words = ["--study", "s", "--run", RUN, "--output", str(path / "agreement.csv")]
+    given = agreement.build_parser().parse_args([*words, *(word for words in flags for word in words)])
+    return pandas.DataFrame(agreement.compare_criteria(read_criteria(given)))
 
 
 def values(table: pandas.DataFrame, first: str, second: str, column: str = "value") -> dict[str, float]:
-    rows = table[(table["first"] == first) & (table["second"] == second)]
-    return dict(zip(rows["scope"], rows[column]))
+    rows = table[(table["a"] == first) & (table["b"] == second)]
+    return dict(zip(rows["kind"], rows[column]))
 
 
 def test_every_pair_in_every_scope_with_heads_enough(tmp_path: Path) -> None:
@@ -115,11 +112,11 @@ def test_every_pair_in_every_scope_with_heads_enough(tmp_path: Path) -> None:
         tmp_path, scores(tmp_path), ablation(tmp_path), pointing(tmp_path), relevance(tmp_path), gates(tmp_path)
     )
     assert len(table) == 15 * 3
-    heads = dict(zip(table["scope"], table["heads"]))
+    heads = dict(zip(table["kind"], table["heads"]))
     assert list(heads.items()) == [("all", 12), ("E", 8), ("D", 4)]
     assert set(table["epoch"]) == {8}
     names = ["gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates"]
-    assert list(dict.fromkeys([*table["first"], *table["second"]])) == names
+    assert list(dict.fromkeys([*table["a"], *table["b"]])) == names
     assert (table["low"].fillna(-1) <= table["value"].fillna(-1)).all()
 
 
@@ -183,7 +180,7 @@ def ablated(effects_by_set: dict[str, dict[str, numpy.ndarray]], metric: str = "
 
 
 def agreement_of(table: pandas.DataFrame) -> pandas.DataFrame:
-    return pandas.DataFrame(agreement.agreement_rows(table, source="ablation.csv"))
+    return pandas.DataFrame(agreement.compare_sets(table, source="ablation.csv"))
 
 
 def test_pairs_are_test_with_far_sets_and_choose_with_test() -> None:
@@ -195,9 +192,9 @@ def test_pairs_are_test_with_far_sets_and_choose_with_test() -> None:
 def test_equal_effects_agree_fully_and_opposite_ones_not_at_all() -> None:
     opposite = {kind: -deltas for kind, deltas in EFFECTS.items()}
     rows = agreement_of(ablated({"test": EFFECTS, "far": EFFECTS, "choose": opposite}))
-    agreed = rows[(rows["set_b"] == "far")]
+    agreed = rows[(rows["b"] == "far")]
     assert agreed["value"].to_numpy() == pytest.approx(numpy.ones(len(agreed)))
-    reversed_ = rows[(rows["set_a"] == "choose") & (rows["statistic"] != "overlap")]
+    reversed_ = rows[(rows["a"] == "choose") & (rows["statistic"] != "overlap")]
     assert reversed_["value"].to_numpy() == pytest.approx(-numpy.ones(len(reversed_)))
 
 
@@ -237,7 +234,7 @@ def scored(by_epoch: dict[float, numpy.ndarray], **constant: str) -> pandas.Data
 
 
 def settling_of(table: pandas.DataFrame) -> pandas.DataFrame:
-    return pandas.DataFrame(settling.settling_rows(table, source="scores.csv"))
+    return pandas.DataFrame(agreement.compare_epochs(table, source="scores.csv"))
 
 
 def settled(rows: pandas.DataFrame, **where: object) -> float:

@@ -10,6 +10,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.table import ABLATION
 from headroom.experiments.agreement import stage as agreement
+from headroom.experiments.agreement.table import AGREEMENT
 from headroom.experiments.evaluation import stage as evaluation
 from headroom.experiments.evaluation.table import EVALUATION
 from headroom.experiments.gates import stage as gates
@@ -18,13 +19,10 @@ from headroom.experiments.keep_one import stage as keep_one
 from headroom.experiments.keep_one.table import KEEP_ONE
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.pruning.table import PRUNING
-from headroom.experiments.rank_correlation import stage as rank_correlation
-from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.experiments.removal import stage as removal
 from headroom.experiments.removal.table import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.table import SCORES, SCORES_COMPARED, SCORES_COSTS
-from headroom.experiments.settling import stage as settling
 from headroom.experiments.training import stage as training
 from headroom.methods.criteria import criteria
 from headroom.preparation import encoder
@@ -87,11 +85,11 @@ def test_stages_that_follow(made, tmp_path):
     """Scores and ablation are compared, one head is kept, and curves are within sites."""
     assert (SCORES.read(made.scores[1])["value"] > 0).all()
     more = [*made.scores, *made.ablation, "--gates", "--halves", str(made.place / "halves.csv")]
-    rank_correlation.main([*OWN, *more, "--output", str(tmp_path / "criteria.csv")])
-    table = RANK_CORRELATION.read(tmp_path / "criteria.csv")
-    assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
-    settling.main([*OWN, *made.scores, "--output", str(tmp_path / "settling.csv")])
-    agreement.main([*OWN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
+    agreement.main([*OWN, *more, "--output", str(tmp_path / "agreement.csv")])
+    table = AGREEMENT.read(tmp_path / "agreement.csv")
+    assert {*table["between"]} == {"set", "criterion", "epoch"}
+    rows = table[table["between"] == "criterion"]
+    assert {*rows["a"], *rows["b"]} == {"gradient-example", "gradient-token", "ablation"}
     keep_one.main(arguments(made, tmp_path / "keep.csv", *FEW))
     table = KEEP_ONE.read(tmp_path / "keep.csv")
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]

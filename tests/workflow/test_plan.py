@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
+from headroom.experiments.agreement.experiment import list_runs
 from headroom.experiments.gates import experiment as gates
 from headroom.experiments.listed import list_experiments
 from headroom.experiments.pruning import experiment as pruning
-from headroom.experiments.settling.experiment import SETTLE
 from headroom.missing import missing_files
 from headroom.preparation.rules import RULES as PREPARATION
 from headroom.report.rules import RULES as DECISIONS
@@ -77,7 +77,7 @@ class TestModelsOfTransformers:
         for form in forms_of(self.PLAN, RULES):
             for stage, values in (call for calls in form.calls.values() for call in calls):
                 asked[self.PLAN.task_of(values)].add(stage.name)
-        every = {"acquire", "released", "evaluation", "ablation", "agreement", "keep_one", "scores", "rank_correlation"}
+        every = {"acquire", "released", "evaluation", "ablation", "agreement", "keep_one", "scores"}
         every |= {"pruning", "attention_stats", "relevance", "roles", "attention_maps", "diversity", "particles"}
         assert asked["text"] == {*every, "parameters", "removal", "timing"}
         assert asked["opus"] == {*every, "parameters"}
@@ -170,7 +170,7 @@ def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
     (form,) = forms_of(plan, [import_])
     written = [path for paths in form.outputs(plan).values() for path in paths]
     assert {path.split("/")[-2] for path in written} == {"epoch1", "epoch2", "epoch3"}
-    assert {values["run"] for values in SETTLE.calls(plan)} == {run}
+    assert list_runs(plan) == [run]
     monkeypatch.chdir(tmp_path)
     keys = [line.split(": ")[1] for line in missing_files(plan.study)]
     named = [f"released.{key}" for key in ("earlier.0", "earlier.1", "path")]

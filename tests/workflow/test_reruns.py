@@ -82,11 +82,11 @@ LEFT_OUT = {
 """By keys, the rules whose programs take them and whose jobs do not depend on them."""
 
 BESIDE = {
-    "(detailed_)?seeds": "rankings roles",
+    "(detailed_)?seeds": "agreement roles",
     "arm.*": "update_cost",
     "attention_stats.relations|corpus.seed": "treebank",
     "gates.(penalties|kept_shares|random_draws)": "attention_stats_pruned",
-    "gates.ways|released.earlier": "roles rankings",
+    "gates.ways|released.earlier": "roles agreement",
     "pruning.scopes": "pruning",
     "bakeoff.(repairs|step|examples|test_examples|random_draws)": "pruning_compared scores_compared",
     "corpus.far": "ablation evaluation",
@@ -344,9 +344,9 @@ def test_an_edited_value_reruns_what_takes_it_whatever_the_dates_of_files(finish
 
 def test_an_edited_file_reruns_what_imports_it(finished: Finished, tmp_path: Path) -> None:
     study = finished.project.copy(tmp_path / "project")
-    stage = study.root / "workflow/headroom/experiments/settling/stage.py"
+    stage = study.root / "workflow/headroom/experiments/agreement/stage.py"
     stage.write_text(stage.read_text() + "\n# edited\n")
-    assert planned(study.snakemake()) == {"rankings": 1, **DECIDED}
+    assert planned(study.snakemake()) == {"agreement": 1, **DECIDED}
     assert differing(*(place.root / "results" / "tiny" for place in (study, finished.project))) == []
 
 

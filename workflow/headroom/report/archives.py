@@ -23,7 +23,7 @@ COPIED = (*TABLES, "configuration.json")
 ARCHIVE = "tables.tar.xz"
 """The tables of a study: those that are shipped, or all with their resamples, what its text is and times of jobs."""
 
-LEFT_OUT = ("particles", "settling", "timing_samples")
+LEFT_OUT = ("particles", "timing_samples")
 """Large tables that no rule of a claim reads, only figures: they are not shipped."""
 
 DIGITS, DIGITS_OF_P = 6, 4
@@ -90,7 +90,7 @@ def pack_shipped(results: Path, archive: Path) -> None:
         place = path.relative_to(results)
         table = DECLARED[place.parent.name or place.stem]
         if table.name not in LEFT_OUT:
-            rows = read_rows(path)
+            rows = [row for row in read_rows(path) if row.get("between") != "epoch"]  # which only figures show
             rows = [row for row in rows if row.get("run") in baselines or _is_read(table.name, row, rows[-1])]
             files[f"{place.with_suffix('')}{BY_COLUMNS}"] = _by_columns(table, rows)
     _write_archive(archive, files)

@@ -1,17 +1,16 @@
 """Single-head ablation: what the removal of each head alone does; on another set, and by other tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas
 from markupsafe import Markup
 
 from headroom.claims.verdict import LEVEL
-from headroom.core.formatting import estimate, format_fixed, p_value
+from headroom.core.formatting import estimate, p_value
 from headroom.core.heads import Head
 from headroom.experiments.ablation.claims import CORRECTIONS, SCREENING
 from headroom.experiments.ablation.frames import (
     SIDES,
-    build_replaced_curves,
     count_by_test,
     improving,
     list_effects,
@@ -19,12 +18,10 @@ from headroom.experiments.ablation.frames import (
     select_effects,
     select_main_effects,
 )
-from headroom.experiments.ablation.replacements import ZERO, Pair, build_frame, over_all_runs
 from headroom.figures import palette, panels
 from headroom.figures.atlas import Mark, draw_atlases
-from headroom.figures.curves import limits as curve_limits
 from headroom.figures.names import choose_folded_runs, run_name
-from headroom.figures.panels import Look, mark_sample
+from headroom.figures.panels import mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
 from headroom.figures.views import (
@@ -45,15 +42,6 @@ from headroom.study.tables import StudyTables
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
 
-REPLACED = {
-    ZERO: HERE,
-    "mean": Look(palette.KIND_COLOURS["A"], "dashed", "s"),
-    "resample": Look(palette.KIND_COLOURS["D"], "dotted", "^"),
-    "first": Look(palette.KIND_COLOURS["E"], "dashdot", "D"),
-}
-"""Looks of curves by what replaces the z of removed heads."""
-
-
 KEY = (
     Key(mark_sample("square"), "score falls without the head"),
     Key(mark_sample("ring"), "score rises"),
@@ -73,7 +61,6 @@ def section(study: StudyTables, views: Views) -> Parts:
     folds = [
         Fold("All heads, and the paper’s effects" if paper else "All heads", _spread(study, main), (_table(frame),)),
         list_retested(study, views),
-        replacements(study, views),
         tests_compared(study, views),
         Fold("Method", text=words("ablation", "method")),
     ]
@@ -155,41 +142,6 @@ def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold 
     columns = [*lead(study), "name", "delta_first ~", "p_first", "delta_second ~", "p_second"]
     headings = {"name": "head", **{f"delta_{side}": f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
     return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
-
-
-def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
-    """Return the rank correlations of the replacements of a removed head, and curves by each; None with one alone."""
-    found = {task: own for task, view in views.items() if (own := over_all_runs(view))}
-    if not found:
-        return None
-    drawn = pandas.concat(build_replaced_curves(views[task]) for task in found)
-    figure = _draw_replaced(study, drawn) if len(drawn) else None
-    frame = pandas.concat(build_frame(own).assign(task=task) for task, own in found.items())
-    columns = [*lead(study), "first", "second", "spearman ~", "ceiling", "heads"]
-    headings = {"first": "replacement", "second": "with", "spearman": "Spearman"}
-    table = Table("replacements", frame, columns, headings, words("ablation", "replaced_note"))
-    text = Markup(" ").join(
-        [*(_finding(study, task, own) for task, own in found.items()), words("ablation", "replaced_method")]
-    )
-    return Fold("Other replacements than zero", figure, (table,), text)
-
-
-def _finding(study: StudyTables, task: str, found: Sequence[Pair]) -> Markup:
-    """Return which two replacements rank the heads of a task most differently, compared with noise."""
-    one = min(found, key=lambda pair: pair.correlation.value - pair.ceiling)
-    values = {"value": format_fixed(one.correlation.value), "ceiling": format_fixed(one.ceiling)}
-    return words("ablation", "replaced_finding", where=label(study, task), first=one.first, second=one.second, **values)
-
-
-def _draw_replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
-    limits = curve_limits(frame)
-
-    def draw(task: str, own: pandas.DataFrame) -> Markup:
-        axes = panels.REMOVED, ("kept", study.info_of(task).kept)
-        return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
-
-    key = (*panels.keys(REPLACED, frame["replacement"]), panels.full_key())
-    return Figure("replaced", build_panels(study, frame, draw), *texts("ablation", "replaced"), key, frame)
 
 
 def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:

@@ -118,8 +118,8 @@ def read_all(plan: Plan, values: Values) -> Files:
     runs = compared(plan, task)
     curves = plan.tables("pruning_compared", (f"{run}.{order}" for run in runs for order in orders(plan, task)))
     names = [f"{run}.{family}" for run in runs for family in families(plan, task)]
-    scores = {"scores": plan.tables("scores_compared", names), "costs": plan.tables("scores_costs", names)}
-    return {"curves": curves, "dates": [f"{path[:-4]}.npz" for path in curves], **scores}
+    dates, costs = [f"{path[:-4]}.npz" for path in curves], plan.tables("scores_costs", names)
+    return {"curves": curves, "dates": dates, "costs": costs}
 
 
 SCORE_COMPARED = replace(

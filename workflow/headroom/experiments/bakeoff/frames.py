@@ -2,6 +2,7 @@
 
 import pandas
 
+from headroom.methods.criteria import REFERENCE
 from headroom.methods.orders import CONTROLS
 from headroom.study.selection import rows_where, select_judged, with_shares
 from headroom.study.tables import StudyTables
@@ -16,7 +17,8 @@ LEAST = 0.01
 def tabulate_orders(view: StudyTables) -> pandas.DataFrame:
     """Return a row per order, ranking and repair of a task, about all runs together, a column per statistic.
 
-    The area and the difference from random orders have columns with the ends of their intervals.
+    The area and the difference from random orders have columns with the ends of their intervals. The correlation with
+    the ablation of single heads and its ceiling are means over runs.
     """
     rows = rows_where(view.bakeoff, run="")
     wide = rows.pivot(index=WAY, columns="statistic", values="value")
@@ -25,6 +27,10 @@ def tabulate_orders(view: StudyTables) -> pandas.DataFrame:
         wide = wide.join(own[["low", "high"]].add_prefix(f"{statistic}_"))
     tested = rows_where(rows, statistic="over_random").set_index(WAY)["p"].rename("p_holm")
     found = wide.join(tested).reset_index()
+    compared = rows_where(view.agreement, between="criterion", b=REFERENCE).groupby("a")[["value", "ceiling"]].mean()
+    compared = compared.rename(columns={"value": "correlation"})
+    is_scored = found["ranking"].eq("fixed") & found["repair"].eq("none")
+    found = found.join(compared.reindex(found["order"]).set_index(found.index).where(is_scored))
     return found.assign(task=view.task).sort_values("area", ascending=False, kind="stable")
 
 

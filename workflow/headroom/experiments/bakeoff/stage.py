@@ -1,4 +1,4 @@
-"""Compare criteria at equal numbers of heads and known cost: areas, scores kept, correlation with ablation, passes."""
+"""Compare criteria at equal numbers of heads and known cost: areas, scores kept, passes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 from numpy import ndarray
 
-from headroom.core import ranks
 from headroom.core.command import stage_parser
 from headroom.core.curves import area, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
-from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
+from headroom.core.statistics import Estimate, holm, interval, mean_p, over_runs
 from headroom.core.table import signature
 from headroom.experiments.bakeoff.table import BAKEOFF
 from headroom.experiments.pruning.table import PRUNING_COMPARED
-from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
-from headroom.methods.criteria import REFERENCE
+from headroom.experiments.scores.table import SCORES_COSTS
 
 if TYPE_CHECKING:
     import pandas
@@ -52,8 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--study", default="study", help="name of the study, a column of the table")
     parser.add_argument("--task", required=True, help="the task of the runs")
     parser.add_argument("--curves", type=Path, nargs="+", required=True, help="tables of the stage pruning")
-    parser.add_argument("--scores", type=Path, nargs="+", required=True, help="tables of the stage scores")
-    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="its tables of costs")
+    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="tables of costs of the stage scores")
     parser.add_argument("--output", required=True, type=Path, help="output table")
     return parser
 
@@ -69,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = with_differences(list(numbers(rows[rows["metric"] == metric])))
     leading = {"study": given.study, "task": given.task}
     table = [leading | row | about for row in [*of_runs(found), *of_all(found)]]
-    scores, costs = SCORES_COMPARED.read_all(given.scores), SCORES_COSTS.read_all(given.costs)
-    table += [leading | row for row in [*correlations(scores), *mean_costs(costs)]]
+    table += [leading | row for row in mean_costs(SCORES_COSTS.read_all(given.costs))]
     BAKEOFF.write(given.output, table)
 
 
@@ -121,37 +117,6 @@ def of_all(found: Sequence[Numbers]) -> list[dict[str, Any]]:
     return rows
 
 
-def correlations(scores: pandas.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the rank correlation of every criterion with single-head ablation, and its noise ceiling.
-
-    First the rows of single runs, then the means over runs.
-    """
-    rows = list(_correlations(scores))
-    yield from rows
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        found.setdefault((row["order"], row["statistic"]), []).append(row)
-    for own in found.values():
-        mean = sum(row["value"] for row in own) / len(own)
-        yield own[0] | {"run": "", "value": mean, "low": None, "high": None}
-
-
-def _correlations(scores: pandas.DataFrame) -> Iterator[dict[str, Any]]:
-    for run, own in scores.groupby("run", sort=False):
-        halves = {
-            (str(criterion), str(half)): rows.sort_values(["kind", "layer", "head"])["value"].to_numpy(dtype=float)
-            for (criterion, half), rows in own.groupby(["criterion", "half"], sort=False)
-        }
-        about = {"set": "", "metric": "", "signature": str(own["signature"].iloc[0])}
-        for criterion in dict.fromkeys(name for name, _ in halves if name != REFERENCE):
-            found = ranks.correlation("spearman", halves[criterion, "all"], halves[REFERENCE, "all"])
-            made = about | {"signature": f"{about['signature']}|bs:{ranks.RESAMPLES}|seed:{SEED}"}
-            yield _row(str(run), (criterion, "fixed", "none"), "correlation", Estimate(*found[:3])) | made
-            ceiling = math.sqrt(_reliability(halves, criterion) * _reliability(halves, REFERENCE))
-            if not math.isnan(ceiling):
-                yield _row(str(run), (criterion, "fixed", "none"), "ceiling", Estimate(ceiling)) | about
-
-
 def mean_costs(costs: pandas.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the mean cost of every criterion over the runs."""
     for criterion, own in costs.groupby("criterion", sort=False):
@@ -176,13 +141,6 @@ def _row(run: str, way: Sequence[str], statistic: str, found: Estimate) -> dict[
 def _at(removed: ndarray, kept: ndarray, share: float) -> ndarray:
     """Return what is kept at a share of heads removed, straight between points, (1 + samples,)."""
     return numpy.array([numpy.interp(share, removed, row) for row in kept])
-
-
-def _reliability(halves: Mapping[tuple[str, str], ndarray], criterion: str) -> float:
-    """Return the reliability of a criterion's ranks (Spearman-Brown); NaN without scores on halves."""
-    if (criterion, "choose") not in halves:
-        return math.nan
-    return ranks.reliability(halves[criterion, "choose"], halves[criterion, "score"])
 
 
 def _examples(costs: pandas.DataFrame) -> str:

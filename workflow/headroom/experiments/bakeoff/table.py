@@ -45,13 +45,12 @@ The comparison of criteria: one file per task with at least one run.
 | `kept_25`, `kept_50`, `kept_75` | share of the score kept without that percentage of all heads |
 | `over_random` | `area` less that of random orders |
 | `over_top_first` | `area` less that of removing the top layers first |
-| `correlation` | Spearman correlation of the scores with single-head ablation by loss on the same examples |
-| `ceiling` | the correlation that noise of both scores allows (see [rank_correlation](#rank_correlation)) |
 | `forward`, `backward` | passes over the examples that scoring took |
 | `seconds` | time that scoring took, on one core or the GPU |
 | `labels` | 1 if scoring needs references, else 0 |
 
-Intervals: of one run over sentences, of all runs over runs and sentences; `correlation`: bootstrap over heads.
+Intervals: of one run over sentences, of all runs over runs and sentences. How scores correlate with single-head
+ablation is in [agreement](#agreement).
 """,
 )
 

@@ -43,7 +43,7 @@ PRUNING = Table(
             "the removal order: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least"
             " important first by that criterion), `ablation` (first the head whose removal costs least of the main"
             " metric on `choose`), if configured `relevance`, `confidence`, `gates`, `gates-exact` and"
-            " `gates-exact-straight-through` (as in `rank_correlation`), `random`, `reverse` (most important first by"
+            " `gates-exact-straight-through` (as in `agreement`), `random`, `reverse` (most important first by"
             " the raw main criterion: the control with the worst expected result)",
         ),
         NORMALISED,

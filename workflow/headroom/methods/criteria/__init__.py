@@ -68,7 +68,7 @@ class Criterion:
     maps: bool = False
     """Whether that function needs a model that was loaded for attention weights (`Engine.load`)."""
     compared: bool = True
-    """Whether the stage rank_correlation compares its ranks with those of other criteria."""
+    """Whether the stage agreement compares its ranks with those of other criteria."""
 
     def read(self, path: Path | str, chosen_on: str = "choose") -> pandas.DataFrame:
         """Return this criterion's rows of its experiment's table, as `rows` does.

@@ -1,38 +1,27 @@
-"""Rank correlations between the criteria of one run, with noise ceilings.
-
-Noise ceiling: no correlation of two noisy scores is expected above sqrt(r_1 r_2), with r the reliability of each. It is
-estimated from scores on two halves of the examples, whose correlation r_half is that of half a set; of the whole set it
-is 2 r_half / (1 + r_half) (Spearman-Brown). Criteria without scores on halves have none.
-"""
+"""The scores of a run's heads by every criterion that is compared with others, and those on halves of the examples."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
 from headroom.core import ranks
-from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
+from headroom.core.flags import settings_from
 from headroom.core.heads import Head
-from headroom.core.statistics import SEED
-from headroom.core.table import signature
 from headroom.experiments.ablation.table import ABLATION_HALVES
 from headroom.experiments.pruning.settings import MainSettings
-from headroom.experiments.rank_correlation.table import RANK_CORRELATION
 from headroom.methods.criteria import COMPARED, criteria, criterion
 from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
     import pandas
 
-STATISTIC = "spearman"
 ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
 """Experiments whose tables have scores, in the order of the table to write; others come after them."""
 
@@ -50,34 +39,24 @@ class Scored(NamedTuple):
     place: tuple[str, int]
     """Their run and epoch."""
 
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line of this stage."""
-    parser = stage_parser("rank_correlation", __doc__)
-    add_run(parser)
-    add_settings(parser, pruning=MainSettings)
-    for table, names in group_by_table().items():
-        flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
-        parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
-    help_ = "tables of effects on halves, of the stage ablation"
-    parser.add_argument("--halves", type=Path, nargs="*", default=[], help=help_)
-    parser.add_argument("--output", required=True, type=Path, help="output table")
-    return parser
+    def reliability(self, heads: Sequence[Head]) -> float:
+        """Return the reliability of the ranks of heads on other examples, 0 to 1; NaN if unknown."""
+        if self.halves is None:
+            return math.nan
+        return ranks.reliability(*(values_of(scores, heads) for scores in self.halves))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the tables of one run and write the correlations of their criteria."""
-    given = build_parser().parse_args(arguments)
-    found = read_criteria(given)
-    named = {"study": given.study, "run": given.run}
-    RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(found)])
+def values_of(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndarray:
+    """Return the scores of heads, (heads,)."""
+    return numpy.array([scores[head] for head in heads])
 
 
 def read_criteria(given: argparse.Namespace) -> list[Scored]:
     """Return the criteria of all tables given, in the order of the table to write.
 
     Raises:
-        HeadroomError: If a table cannot be read, is of several runs, or has no score by an expected criterion.
+        HeadroomError: If a table cannot be read, is of several runs, or has no score by an expected criterion, or if
+            there are fewer than two criteria, or they are of different runs or heads.
     """
     main = settings_from(given, "pruning", MainSettings).main
     found = [
@@ -86,49 +65,11 @@ def read_criteria(given: argparse.Namespace) -> list[Scored]:
         for path in getattr(given, table)
         for scored in _read_scores_in(path, names)
     ]
-    halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
-    return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
-
-
-def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
-    """Yield the agreement of every pair of criteria over all heads and the heads of each kind.
-
-    Raises:
-        HeadroomError: If there are fewer than two criteria, or they are of different runs or heads.
-    """
     if len(found) < 2:
         raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
     _check_same(found)
-    heads = sorted(found[0].scores)
-    for scope in dict.fromkeys(["all", *(head.kind for head in heads)]):
-        chosen = [head for head in heads if scope in ("all", head.kind)]
-        for first, second in itertools.combinations(found, 2):
-            if len(chosen) >= ranks.FEWEST_HEADS:
-                yield {"epoch": found[0].place[1], "scope": scope} | _row(first, second, chosen)
-
-
-def reliability(scored: Scored, heads: Sequence[Head]) -> float:
-    """Return the reliability of a criterion's ranks of heads on other examples, 0 to 1; NaN if unknown."""
-    if scored.halves is None:
-        return math.nan
-    return ranks.reliability(*(_values(scores, heads) for scores in scored.halves))
-
-
-def _row(first: Scored, second: Scored, heads: Sequence[Head]) -> dict[str, Any]:
-    found = ranks.correlation(STATISTIC, _values(first.scores, heads), _values(second.scores, heads))
-    ceiling = math.sqrt(reliability(first, heads) * reliability(second, heads))
-    made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED)
-    pair = {"first": first.name, "second": second.name, "statistic": STATISTIC}
-    about = "|".join([*_mark_scores("a", first), *_mark_scores("b", second), made])
-    return pair | found._asdict() | {"ceiling": ceiling, "heads": len(heads), "signature": about}
-
-
-def _values(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndarray:
-    return numpy.array([scores[head] for head in heads])
-
-
-def _mark_scores(mark: str, scored: Scored) -> list[str]:
-    return [f"{mark}-{part}" for part in scored.signature.split("|")]
+    halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
+    return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
 
 
 def _check_same(found: Sequence[Scored]) -> None:

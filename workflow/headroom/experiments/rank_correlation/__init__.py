@@ -1,1 +1,0 @@
-"""Agreement of criteria on the ranks of heads."""

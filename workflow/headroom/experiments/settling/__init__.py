@@ -1,1 +1,0 @@
-"""When the importance of heads settles in training."""
