@@ -13,9 +13,8 @@ from headroom.claims.evaluation import Decision, evaluate, recommend
 from headroom.claims.verdict import FAILS, HOLDS, NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms.effects import prunability
-from headroom.experiments.arms.numbers import SAME_SEED, TWO_SEEDS
+from headroom.experiments.arms.numbers import SAME_SEED, TWO_SEEDS, curve_area, removable_share
 from headroom.experiments.arms.paired import chosen_alphas, main_pair, repulsive_pairs, scores_by_seed
-from headroom.experiments.arms.quantities import curve_area, removable_share
 from headroom.study.arms import ArmDescription
 from headroom.study.selection import last_arm_curves
 from headroom.study.tables import StudyTables
@@ -338,7 +337,7 @@ def test_arms_are_compared_with_the_baseline_of_their_shape(tmp_path: Path) -> N
 
 def test_differences_are_paired_by_common_seeds(tmp_path: Path) -> None:
     tables = study(tmp_path, **arms(baseline=BASE, svgd=GAIN, spos=more(0.0, 0.1, -0.1)))
-    found = arm_numbers.compare_by_arm(tables, scores_by_seed(tables)).set_index("arm")
+    found = arm_numbers.contrast_arms(tables, {"score": scores_by_seed(tables)}).set_index("arm")
     assert list(found["other"]) == ["", "baseline", "baseline"]
     assert list(found["seeds"]) == ["1 2 3"] * 3
     # differences 0.8, 0.9, 0.7: sd 0.1, t(2) 4.303, over the root of 3
@@ -349,13 +348,13 @@ def test_differences_are_paired_by_common_seeds(tmp_path: Path) -> None:
     assert found.loc["spos", "delta"] == pytest.approx(0)
     assert math.isnan(found["delta"]["baseline"])
     values = {"baseline": Series({1: 1.0, 2: 3.0}), "svgd": Series({2: 4.0, 3: math.nan})}
-    found = arm_numbers.compare_by_arm(tables, values).set_index("arm")
+    found = arm_numbers.contrast_arms(tables, {"score": values}).set_index("arm")
     assert list(found["value"]) == [2.0, 4.0]
     assert list(found["seeds"]) == ["1 2", "2"]
     assert found.loc["svgd", "delta"] == 1.0
     assert math.isnan(found["delta_low"]["svgd"]), "one common seed has no interval"
     apart = {"baseline": Series({1: 1.0}), "svgd": Series({2: 4.0})}
-    assert list(arm_numbers.compare_by_arm(tables, apart)["other"]) == ["", ""]
+    assert list(arm_numbers.contrast_arms(tables, {"score": apart})["other"]) == ["", ""]
 
 
 def test_curves_of_arms_are_those_of_the_last_epoch_of_every_run(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from headroom.engines.repulsion.similarity import (
     mean_pairwise_distance,
 )
 from headroom.engines.sites import AttentionSite
-from headroom.experiments.arms.quantities import curve_area, gini, removable_share
+from headroom.experiments.arms.numbers import curve_area, gini, removable_share
 from headroom.experiments.diversity.measures import (
     MEASURES,
     ON_TEXT,

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 from headroom.claims.verdict import Number, Reading, above
 from headroom.core.statistics import Estimate
+from headroom.experiments.arms.numbers import by_seed
 from headroom.experiments.arms.paired import (
     Pair,
     common_runs,
-    compute_difference,
+    contrast,
     detectable,
-    differences,
     find_untried,
     of_main_pair,
-    over_seeds,
     prominence,
     repulsive_pairs,
     scores_by_seed,
@@ -24,8 +23,8 @@ from headroom.experiments.arms.paired import (
     select_late,
 )
 from headroom.study.arms import SPOS, SVGD, ArmDescription
-from headroom.study.selection import arm_rows, main_metric, main_set, rows_where, select_judged
-from headroom.study.tables import StudyTables, seed_of
+from headroom.study.selection import main_metric, main_set, rows_where, select_judged
+from headroom.study.tables import StudyTables
 
 LIKENESS = "z_cka"
 """The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
@@ -68,7 +67,7 @@ def measure_gain(tables: StudyTables, pair: Pair) -> Number | None:
 
 def less(tables: StudyTables, arm: ArmDescription, other: ArmDescription, comparisons: int = 1) -> Number | None:
     """Return the difference in score of two arms as a number of claims; None without a common seed."""
-    found = compute_difference(tables, arm.name, other.name, comparisons)
+    found = contrast(scores_by_seed(tables), arm.name, other.name, comparisons)
     if found is None:
         return None
     rows = select_judged(tables.evaluation)
@@ -136,7 +135,7 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     A control that has more than the share `most` of the gain without repulsion is as good.
     """
     gain = measure_gain(tables, pair)
-    controls = [arm for arm in list_controls(tables, pair) if differences(tables, pair.arm.name, arm.name)]
+    controls = [arm for arm in list_controls(tables, pair) if less(tables, pair.arm, arm)]
     over = [one for arm in controls if (one := less(tables, pair.arm, arm, comparisons=len(controls)))]
     if not gain or not (over or lacks(gain)):
         return None
@@ -171,7 +170,4 @@ def compare_likeness(tables: StudyTables, measure: str, arm: ArmDescription, oth
 
     It is the mean over sites and the last epochs, `LATE`.
     """
-    every = select_late(rows_where(tables.diversity, measure=measure))
-    means = [arm_rows(every, one.name).groupby("run")["value"].mean().rename(index=seed_of) for one in (arm, other)]
-    paired = (means[0] - means[1]).dropna()
-    return over_seeds(paired.to_numpy()) if len(paired) else None
+    return contrast(by_seed(select_late(rows_where(tables.diversity, measure=measure))), arm.name, other.name)

@@ -11,21 +11,21 @@ import pandas
 from headroom.claims.verdict import Number, Reading, Unit, below
 from headroom.core.statistics import Estimate, find_median
 from headroom.experiments.arms.claims import GROWTH, LIKENESS, compare_likeness, likeness_less, list_controls
-from headroom.experiments.arms.numbers import of_curves, ratios, unevenness
+from headroom.experiments.arms.numbers import curve_area, of_curves, ratios, removable_share, unevenness
 from headroom.experiments.arms.paired import (
     Pair,
     chosen_alphas,
-    compute_difference,
+    contrast,
     detectable,
     main_pair,
     of_main_pair,
     opponents,
     over_seeds,
     repulsive_pairs,
+    scores_by_seed,
     select_late,
     trained_alphas,
 )
-from headroom.experiments.arms.quantities import curve_area, removable_share
 from headroom.study.arms import ArmDescription
 from headroom.study.selection import arm_rows, rows_where
 from headroom.study.tables import StudyTables
@@ -108,13 +108,9 @@ def prunability(tables: StudyTables, pair: Pair) -> dict[str, Estimate]:
     `area` is that of the area under the pruning curve, `removable` of the share of heads that can go, `gini` of the
     Gini coefficient of importance.
     """
-    curves = {"area": of_curves(tables, curve_area), "removable": of_curves(tables, removable_share)}
-    found: dict[str, Estimate] = {}
-    for name, values in (curves | {"gini": unevenness(tables)}).items():
-        if {pair.arm.name, pair.reference.name} <= set(values):
-            paired = (values[pair.arm.name] - values[pair.reference.name]).dropna()
-            found |= {name: over_seeds(paired.to_numpy())} if len(paired) else {}
-    return found
+    quantities = {"area": of_curves(tables, curve_area), "removable": of_curves(tables, removable_share)}
+    quantities |= {"gini": unevenness(tables)}
+    return {name: one for name, values in quantities.items() if (one := contrast(values, *pair.names))}
 
 
 @of_main_pair
@@ -138,8 +134,9 @@ def update_time(tables: StudyTables) -> Iterator[Reading]:
 
 def arm_gains(tables: StudyTables) -> Iterator[Reading]:
     """Yield what every arm scores more than the one it is compared with, and every alpha that was chosen, by arm."""
+    scores = scores_by_seed(tables)
     for arm, other in opponents(tables).items():
-        found = compute_difference(tables, arm, other)
+        found = contrast(scores, arm, other)
         if found:
             yield Reading((Number("arm_gain", found, signed=True),), part=arm)
     for one in chosen_alphas(tables):

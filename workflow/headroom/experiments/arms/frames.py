@@ -7,9 +7,8 @@ import pandas
 from headroom.claims.words import metric_points
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms.claims import LIKENESS as JUDGED
-from headroom.experiments.arms.numbers import BySeed
-from headroom.experiments.arms.paired import scores_by_seed, select_late
-from headroom.experiments.arms.quantities import curve_area, removable_share
+from headroom.experiments.arms.numbers import contrast_arms, curve_area, removable_share
+from headroom.experiments.arms.paired import BySeed, scores_by_seed, select_late
 from headroom.study.selection import (
     last_arm_curves,
     last_epochs,
@@ -64,16 +63,6 @@ def points_on(tables: StudyTables) -> str:
     return f"{metric_points(main_metric(rows))} on {main_set(rows)}"
 
 
-def compare_quantities(view: StudyTables, values: Mapping[str, BySeed]) -> pandas.DataFrame:
-    """Return the rows of `compared_by_arm` of several quantities, with the columns `quantity` and `unit`."""
-    found = [
-        arm_numbers.compare_by_arm(view, own).assign(quantity=name, unit=points_on(view) if name == SCORE else "")
-        for name, own in values.items()
-        if own
-    ]
-    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
-
-
 def select_arm_curves(view: StudyTables) -> pandas.DataFrame:
     """Return the curves of `last_arm_curves` with the arm of every row."""
     rows = last_arm_curves(view)
@@ -90,12 +79,13 @@ def compare_effects(view: StudyTables) -> pandas.DataFrame:
         "removable share of heads (%)": arm_numbers.of_curves(view, removable_share, factor=100),
         "unevenness of importance (Gini)": arm_numbers.unevenness(view),
     }
-    return compare_quantities(view, values)
+    rows = contrast_arms(view, values)
+    return rows.assign(unit=rows["quantity"].eq(SCORE).map({True: points_on(view), False: ""})) if len(rows) else rows
 
 
 def compare_likeness(view: StudyTables) -> pandas.DataFrame:
     """Return how alike heads are in the last epochs, by arm."""
-    return compare_quantities(view, _measures(select_late(view.diversity), LIKENESS))
+    return contrast_arms(view, _measures(select_late(view.diversity), LIKENESS))
 
 
 def compare_updates(view: StudyTables) -> pandas.DataFrame:
@@ -105,7 +95,7 @@ def compare_updates(view: StudyTables) -> pandas.DataFrame:
     by_projection = {f"norm of {name} weights": rows_where(norms, projection=name) for name in PROJECTIONS}
     found: dict[str, BySeed] = {name: arm_numbers.by_seed(rows) for name, rows in by_projection.items()}
     found |= _measures(last, GEOMETRY) | _measures(view.training, GRADIENTS)
-    return compare_quantities(view, found | _measures(view.diversity, STEP))
+    return contrast_arms(view, found | _measures(view.diversity, STEP))
 
 
 def _measures(rows: pandas.DataFrame, names: Mapping[str, str]) -> dict[str, BySeed]:

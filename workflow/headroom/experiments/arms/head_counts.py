@@ -6,7 +6,7 @@ import pandas
 
 from headroom.claims.verdict import Number, Reading, below
 from headroom.core.statistics import estimate_mean
-from headroom.experiments.arms.paired import common_runs, compute_difference, differences, scores_by_seed
+from headroom.experiments.arms.paired import common_runs, contrast, scores_by_seed
 from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import last_epochs, main_metric, main_set, select_judged
 from headroom.study.tables import StudyTables, arm_of
@@ -66,11 +66,11 @@ def read_sweep(tables: StudyTables, sweep: Sweep) -> Reading | None:
     """
     *smaller, largest = sweep.arms
     scores = scores_by_seed(tables)
-    paired = [number for number in smaller if differences(tables, sweep.arms[largest], sweep.arms[number])]
+    paired = [number for number in smaller if contrast(scores, sweep.arms[largest], sweep.arms[number])]
     if not paired:
         return None
     best = max(paired, key=lambda number: float(scores[sweep.arms[number]].mean()))
-    found = compute_difference(tables, sweep.arms[largest], sweep.arms[best], comparisons=len(paired))
+    found = contrast(scores, sweep.arms[largest], sweep.arms[best], comparisons=len(paired))
     assert found is not None
     width, rows = sweep.first.width, select_judged(tables.evaluation)
     about = {"largest": _heads(largest, width), "best": _heads(best, width), "metric": main_metric(rows)}

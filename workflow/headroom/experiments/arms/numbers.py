@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+import numpy
 import pandas
+from numpy import ndarray
 
+from headroom.core.curves import MEASURABLE, area, compute_share_kept, removable
 from headroom.core.statistics import Estimate, estimate_mean, find_median
-from headroom.experiments.arms.paired import opponents, over_seeds
-from headroom.experiments.arms.quantities import gini
+from headroom.experiments.arms.paired import BySeed, contrast, opponents
 from headroom.study.selection import last_arm_curves, last_epochs, main_criterion, parse_heads, rows_where
 from headroom.study.tables import StudyTables, arm_of, seed_of
-
-BySeed = Mapping[str, "pandas.Series[Any]"]
-"""By arm a number per run, indexed by seed."""
+from headroom.study.task_info import TASKS, kind_of_metric
 
 TWO_SEEDS, SAME_SEED = "two seeds of the arm", "with the baseline, same seed"
 """What two runs are whose important heads are compared."""
@@ -23,23 +23,23 @@ SHARES = (0.25, 0.5)
 """Numbers of important heads, as shares of all heads."""
 
 
-def compare_by_arm(tables: StudyTables, values: BySeed) -> pandas.DataFrame:
-    """Return a row per arm: its mean, and by how much it exceeds that of its opponent, paired by seed.
+def contrast_arms(tables: StudyTables, quantities: Mapping[str, BySeed]) -> pandas.DataFrame:
+    """Return a row per quantity and arm: its mean, and by how much it exceeds that of its opponent, paired by seed.
 
-    Columns are arm, seeds, value, low, high, other, delta, delta_low, delta_high; the last four are empty or NaN for
-    arms that nothing can be compared with. Intervals are 95 % t-intervals over seeds, NaN for a single one, and of
-    differences for fewer than three (`over_seeds`).
+    Columns are quantity, arm, seeds, value, low, high, other, delta, delta_low, delta_high; the last four are empty or
+    NaN for arms that nothing can be compared with. Intervals are 95 % t-intervals over seeds, NaN for a single one, and
+    of differences for fewer than three (`over_seeds`).
     """
-    against = opponents(tables)
-    records = []
-    for arm in (arm for arm in tables.arm_names if arm in values):
-        own, other = values[arm].dropna(), against.get(arm, "")
-        paired = (own - values[other]).dropna() if other in values else own.iloc[:0]
-        mean = estimate_mean(own.to_numpy(dtype=float)) if len(own) else Estimate(math.nan)
-        less = over_seeds(paired.to_numpy(dtype=float)) if len(paired) else Estimate(math.nan)
-        seeds = " ".join(str(seed) for seed in sorted(own.index))
-        changed = {"other": other if len(paired) else "", "delta": less.value, "delta_low": less.low}
-        records.append({"arm": arm, "seeds": seeds, **mean._asdict(), **changed, "delta_high": less.high})
+    against, records = opponents(tables), []
+    for quantity, values in quantities.items():
+        for arm in (arm for arm in tables.arm_names if arm in values):
+            own, other = values[arm].dropna(), against.get(arm, "")
+            mean = estimate_mean(own.to_numpy(dtype=float)) if len(own) else Estimate(math.nan)
+            less = contrast(values, arm, other)
+            row = {"quantity": quantity, "arm": arm, "seeds": " ".join(str(seed) for seed in sorted(own.index))}
+            row |= {**mean._asdict(), "other": other if less else ""}
+            ends = zip(("delta", "delta_low", "delta_high"), less or Estimate(math.nan))
+            records.append({**row, **dict(ends)})
     return pandas.DataFrame(records)
 
 
@@ -58,7 +58,7 @@ def _of_runs(rows: pandas.DataFrame, number: Callable[[pandas.DataFrame], float]
 def of_curves(
     tables: StudyTables, number: Callable[[pandas.DataFrame], float], *, factor: float = 1.0
 ) -> dict[str, "pandas.Series[Any]"]:
-    """Return a number of every run's last pruning curve, e.g. `methods.arm_quantities.curve_area`, times a factor."""
+    """Return a number of every run's last pruning curve, e.g. `curve_area`, times a factor."""
     rows = last_arm_curves(tables)
     return _of_runs(rows.assign(task=tables.task), lambda run: factor * number(run)) if len(rows) else {}
 
@@ -140,3 +140,42 @@ def update_times(tables: StudyTables) -> pandas.DataFrame:
                 {"arm": arm, "other": other, "rounds": len(rounds), "ratio": value, "low": low, "high": high}
             )
     return pandas.DataFrame(records)
+
+
+def gini(scores: ndarray) -> float:
+    """Return the Gini coefficient of (n,) scores: sum over i, j of |x_i - x_j| / (2 n² mean(x)).
+
+    From 0 (all heads equal) to (n - 1) / n (one head has all importance). Computed from the scores in rising order,
+    x_(1) ... x_(n): sum over i of (2 i - n - 1) x_(i) / (n sum(x)), which is the same. Negative scores count as 0; NaN
+    without any score above 0.
+    """
+    values = numpy.sort(numpy.maximum(scores, 0.0))  # (n,)
+    count, total = len(values), values.sum()
+    if not total > 0:
+        return float("nan")
+    places = numpy.arange(1, count + 1)
+    return float(((2 * places - count - 1) * (values / total)).sum() / count)
+
+
+def compute_shares(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
+    """Return the shares of heads removed and of the score kept along one curve, (points,) each.
+
+    The share is NaN if the full score is not `MEASURABLE` above chance.
+    """
+    points = curve.sort_values("heads_removed")
+    removed = (points["heads_removed"] / points["heads_total"]).to_numpy(dtype=float)
+    value, full, chance = (points[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
+    kept = compute_share_kept(value, full, chance[0])
+    return removed, numpy.where((full - chance >= MEASURABLE).all(), kept, numpy.nan)
+
+
+def curve_area(curve: pandas.DataFrame) -> float:
+    """Return the area under one curve; see `core.curves.area`."""
+    return float(area(*compute_shares(curve)))
+
+
+def removable_share(curve: pandas.DataFrame) -> float:
+    """Return the share of heads that can be removed along one curve without a noticeable loss; see `core.curves`."""
+    removed, kept = compute_shares(curve)
+    margin = TASKS[kind_of_metric(str(curve["metric"].iloc[0]))].margin
+    return float(removable(removed, kept[None], margin)[0])

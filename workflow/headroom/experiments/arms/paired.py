@@ -1,7 +1,7 @@
 """Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from headroom.study.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.study.selection import last_epochs, main_metric, rows_where, select_judged
 from headroom.study.tables import StudyTables, arm_of, seed_of
 
+BySeed = Mapping[str, "pandas.Series[Any]"]
+"""By arm a number per run, indexed by seed."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -22,6 +25,11 @@ class Pair:
 
     arm: ArmDescription
     reference: ArmDescription
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both."""
+        return self.arm.name, self.reference.name
 
 
 def main_pair(tables: StudyTables) -> Pair | None:
@@ -106,23 +114,16 @@ def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
     }
 
 
-def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
-    """Return by how much an arm scores more than another, for every seed that both have."""
-    scores = scores_by_seed(tables)
-    if not {arm, other} <= set(scores):
-        return []
-    paired = (scores[arm] - scores[other]).dropna()
-    return [float(value) for value in paired.sort_index()]
-
-
-def compute_difference(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
-    """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
-    found = differences(tables, arm, other)
-    return over_seeds(found, comparisons) if found else None
-
-
 LEAST_SEEDS = 3
 """With fewer an interval over seeds is narrow or wide by luck: two differences may be alike by chance."""
+
+
+def contrast(values: BySeed, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
+    """Return by how much an arm exceeds another, paired by seed, with its t-interval; None without a common seed."""
+    if not {arm, other} <= set(values):
+        return None
+    paired = (values[arm] - values[other]).dropna().sort_index().to_numpy(dtype=float)
+    return over_seeds(paired, comparisons) if len(paired) else None
 
 
 def over_seeds(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
