@@ -8,7 +8,6 @@ from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from models import toy_text, write_encoder, write_self_attentive
 from oracles import Case
-from toy_sites import Engine, of_fairseq, of_transformers
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +48,3 @@ def of(classifiers: dict[str, Path], request: pytest.FixtureRequest) -> Callable
 @pytest.fixture(params=["bert", "fairseq", "hops"])
 def case(request: pytest.FixtureRequest, of: Callable[[str], Case]) -> Case:
     return of(request.param)
-
-
-@pytest.fixture(params=[of_fairseq, of_transformers], ids=["fairseq", "transformers"])
-def engine(request: pytest.FixtureRequest, data: Path) -> Engine:
-    return request.param(data)

@@ -36,9 +36,8 @@ translation.arms: {a: {method: svgd, alfa: 1}} => translation.arms.a.alfa:
 translation.arms: {a: {method: smoothing, alpha: 0.1}} => translation.arms.a.alpha:
 translation.arms: {a: {method: svgd, sites: [E, E]}} => translation.arms.a.sites
 translation.arms: {a: {method: svgd, stepsize: .nan}} => translation.arms.a.stepsize:
-translation.arms: {a: {method: drophead, rate: 1}} => translation.arms.a.rate:
-translation.arms: {bare: {method: headmask, masked: 2}}
-  => translation.arms.bare.masked: 2 exceeds the heads of E1; give at most 1
+translation.arms: {a: {method: drophead, rate: 0.1}}
+  => translation.arms.a: … 'drophead' … 'baseline', 'svgd', 'spos', 'smoothing'
 translation.arms: {many: {method: svgd, heads: 32}} => translation.arms.many.heads: 32 does not divide the width 16
 translation.model.heads: 3 => translation.model: … width 16 … heads 3
 translation.training.epochs: many => translation.training.epochs: … valid integer … 'many'
@@ -86,7 +85,7 @@ translation: {released: {path: gone}, arms: {baseline: {method: baseline}}}, see
   => translation.released.path: no directory or archive gone in
 tasks: {translation: {task: translation}} => translation: there is another task of this name
 classification: {no/a: {}} => classification.no/a
-classification.entailment.arms: {decoder: {method: disagreement-output, sites: [D]}}
+classification.entailment.arms: {decoder: {method: svgd, sites: [D]}}
   => classification.entailment.arms.decoder.sites: an encoder has no site D
 classification.entailment.arms: {odd: {method: baseline, heads: 3}}
   => classification.entailment.arms.odd.heads: 3 does not divide the width

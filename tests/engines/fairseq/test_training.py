@@ -160,7 +160,7 @@ def test_mistakes_are_named_before_training(data):
         (repulsion('{"method": "svgd", "alpha": -1}'), "headroom_translation", "alpha: "),
         (repulsion('{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: Input"),
         (repulsion('{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "unknown sites 'X'"),
-        (repulsion('{"method": "drophead"}'), "headroom_translation", "does not rewrite gradients"),
+        (repulsion('{"method": "baseline"}'), "headroom_translation", "'baseline' found using 'method'"),
     ]
     wrong = []
     for arguments, task, message in mistakes:

@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
-from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.core.progress import Timer, clock
-from headroom.engines.maps import Positions
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
 from headroom.settings.arms import Arm
@@ -281,26 +279,3 @@ def epoch_rows(records: Iterable[EpochRecord], leading: Mapping[str, Any], signa
         for measure, value in asdict(record).items()
         if measure != "epoch" and value is not None
     ]
-
-
-Result = TypeVar("Result")
-
-
-class Regulariser(Protocol):
-    """Acts on the heads of a model while it computes the loss of a batch in training."""
-
-    def __call__(
-        self, forward: Callable[[], Result], real: Positions, *, update: int, batch: int, part: int = 0
-    ) -> tuple[Result, Tensor | float]:
-        """Run the forward pass of one batch.
-
-        Args:
-            forward: Runs it.
-            real: The real positions of the batch.
-            update: Number of updates before this one.
-            batch: Number of batches of this update before this one.
-            part: The part of the batch, if several processes share it.
-
-        Returns:
-            The result of `forward`, and the term to add to the mean loss per target: a tensor (), or 0.0.
-        """

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Union, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
@@ -31,28 +31,14 @@ class BaselineArm(AnyArm):
     method: Literal["baseline"] = Field("baseline", description="ordinary training")
 
 
-class AtSites(AnyArm):
-    """An arm that acts on the heads of some sites."""
+class ParticleArm(AnyArm):
+    """The gradients of heads are rewritten as if the heads of a site were particles."""
 
     sites: tuple[str, ...] = Field(
         ("all",),
         min_length=1,
         description="sites it acts on: `all`, `first` (layer 1 of every kind), a kind (E, A, D) or a site (E2)",
     )
-
-    @field_validator("sites")
-    @classmethod
-    def _are_sites(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
-        if wrong := [word for word in sites if not _SITES.fullmatch(word)]:
-            raise ValueError(f"unknown sites '{wrong[0]}'; write all, first, a kind (E, A, D) or a site such as E2")
-        if len(set(sites)) < len(sites):
-            raise ValueError("sites are given twice; give each once")
-        return sites
-
-
-class ParticleArm(AtSites):
-    """The gradients of heads are rewritten as if the heads of a site were particles."""
-
     stepsize: PositiveFloat = Field(
         0.01,
         allow_inf_nan=False,
@@ -72,6 +58,15 @@ class ParticleArm(AtSites):
         description="distances that set the kernel's width: all, including the distance 0 of each head to itself, as "
         "in the code released with the paper, or those of pairs alone",
     )
+
+    @field_validator("sites")
+    @classmethod
+    def _are_sites(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := [word for word in sites if not _SITES.fullmatch(word)]:
+            raise ValueError(f"unknown sites '{wrong[0]}'; write all, first, a kind (E, A, D) or a site such as E2")
+        if len(set(sites)) < len(sites):
+            raise ValueError("sites are given twice; give each once")
+        return sites
 
 
 class RepellingArm(ParticleArm):
@@ -134,65 +129,10 @@ class GrowthArm(RepellingArm):
     )
 
 
-class PenaltyArm(AtSites):
-    """A term is added to the loss."""
-
-    weight: Weight = Field(0.1, description="weight of the term, which is a mean over sites, against nats per target")
-
-
-class DisagreementSubspaceArm(PenaltyArm):
-    """Disagreement regularisation (Li et al. 2018) of the heads' values."""
-
-    method: Literal["disagreement-subspace"] = Field(
-        "disagreement-subspace", description="adds the mean cosine between the values of heads"
-    )
-
-
-class DisagreementPositionArm(PenaltyArm):
-    """Disagreement regularisation (Li et al. 2018) of the heads' attention weights."""
-
-    method: Literal["disagreement-position"] = Field(
-        "disagreement-position", description="adds the mean product of the attention weights of heads"
-    )
-
-
-class DisagreementOutputArm(PenaltyArm):
-    """Disagreement regularisation (Li et al. 2018) of the heads' outputs."""
-
-    method: Literal["disagreement-output"] = Field(
-        "disagreement-output", description="adds the mean cosine between the outputs of heads"
-    )
-
-
-class RepulsionLossArm(PenaltyArm):
-    """Repulsion as a loss: the kernel between the outputs of heads."""
-
-    method: Literal["repulsion-loss"] = Field(
-        "repulsion-loss", description="adds the mean kernel value between the outputs of heads"
-    )
-
-
-class HeadMaskArm(AtSites):
-    """HeadMask (Sun et al. 2020): some heads of every site, drawn for each batch, are masked in training."""
-
-    method: Literal["headmask"] = Field("headmask", description="masks random heads of a site, batch by batch")
-    masked: PositiveInt = Field(1, description="heads of a site that are masked at a time")
-
-
-class DropHeadArm(AtSites):
-    """DropHead (Zhou et al. 2020): dropout of whole heads, example by example; the others are scaled up."""
-
-    method: Literal["drophead"] = Field("drophead", description="drops whole heads, example by example")
-    rate: float = Field(0.1, ge=0, lt=1, description="probability that a head is dropped")
-
-
 GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm | GrowthArm
-DisagreementArm = DisagreementSubspaceArm | DisagreementPositionArm | DisagreementOutputArm | RepulsionLossArm
-DroppingArm = HeadMaskArm | DropHeadArm
-ForwardArm = DisagreementArm | DroppingArm
-"""Arms that act on the forward pass; those of `GradientArm` act on gradients."""
+"""Arms that rewrite the gradients of heads."""
 
-Arm = Union[BaselineArm, GradientArm, ForwardArm]  # noqa: UP007
+Arm = BaselineArm | GradientArm
 ArmSettings = Annotated[Arm, Field(discriminator="method")]
 """An entry of the section `arms`: `{method: baseline}` or `{method: svgd, alpha: 0.01, ...}`."""
 
@@ -211,15 +151,10 @@ def check_arm(name: str, arm: Arm, sites: Sequence[Site]) -> None:
     Raises:
         ValueError: If a named site does not exist, or has too few heads for the arm.
     """
-    if not isinstance(arm, AtSites):
+    if not isinstance(arm, ParticleArm):
         return
     for word in arm.sites:
         if not any(site.is_among([word]) for site in sites):
             raise ValueError(f"{name}.sites: the model has no site {word}; choose from {', '.join(map(str, sites))}")
-    chosen = [site for site in sites if site.is_among(arm.sites)]
-    if not isinstance(arm, DroppingArm) and all(site.heads == 1 for site in chosen):
+    if all(site.heads == 1 for site in sites if site.is_among(arm.sites)):
         raise ValueError(f"{name}.heads: {arm.method} needs at least 2 heads per site; increase heads")
-    if isinstance(arm, HeadMaskArm) and (small := [site for site in chosen if site.heads <= arm.masked]):
-        raise ValueError(
-            f"{name}.masked: {arm.masked} exceeds the heads of {small[0]}; give at most {small[0].heads - 1}"
-        )

@@ -6,7 +6,7 @@ from headroom.core.heads import Site
 from headroom.experiments.ablation.settings import AblationSettings
 from headroom.experiments.scores.settings import ScoreSettings
 from headroom.experiments.timing.settings import TimingSettings
-from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
+from headroom.settings.arms import Arm, ParticleArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.labelled import check_treebank
 from headroom.settings.models import HubModelSettings, NewEncoder, ReleasedModel
@@ -144,13 +144,9 @@ def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) ->
         raise ValueError(f"{key}.heads: fixed for a pretrained encoder; leave it out")
     if arm.attention_dropout is not None and task.encoder.source != "new":
         raise ValueError(f"{key}.attention_dropout: applies only to encoders of source new; leave it out")
-    if isinstance(arm, AtSites) and (decoder := [word for word in arm.sites if word[0] in "AD"]):
+    if isinstance(arm, ParticleArm) and (decoder := [word for word in arm.sites if word[0] in "AD"]):
         raise ValueError(f"{key}.sites: an encoder has no site {decoder[0]}; choose sites of kind E")
     if task.encoder.source == "self-attentive":
-        if isinstance(arm, DisagreementSubspaceArm):
-            raise ValueError(
-                f"{key}.method: the hops of a self-attentive encoder share their values; use another method"
-            )
         check_arm(key, arm, [Site("E", 1, arm.heads or task.encoder.hops)])
     if isinstance(task.encoder, NewEncoder):
         heads = arm.heads or task.encoder.heads

@@ -1,32 +1,25 @@
-"""Arms of trainings by fairseq: its loss with additional terms, and Adam with repulsion."""
+"""Arms of trainings by fairseq: Adam with repulsion."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import Site, format_profile, parse_profile, random_profile
-from headroom.engines.fairseq.library import TransformerModel
-from headroom.engines.fairseq.loss import ChunkedCrossEntropy, Losses, Sample
 from headroom.engines.fairseq.optimizer import FusedAdam
-from headroom.engines.fairseq.sites import attention_maps, find_site, find_sites
-from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, HeadroomTranslationTask, shape_model
+from headroom.engines.fairseq.sites import find_site
+from headroom.engines.fairseq.trainer import PLAIN_NORM, RATIO, shape_model
 from headroom.engines.fairseq.training import TranslationTraining
-from headroom.engines.maps import Positions
 from headroom.engines.repulsion.particles import GradientRewriter
-from headroom.engines.repulsion.regularisers import regulariser
 from headroom.engines.sites import Projections, gradient_norm
-from headroom.engines.training import Regulariser
-from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm
+from headroom.settings.arms import Arm, BaselineArm, GradientArm
 
-from fairseq.criterions import register_criterion  # isort: skip
-from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterionConfig  # isort: skip
 from fairseq.logging import metrics  # isort: skip
 from fairseq.optim import register_optimizer  # isort: skip
 from fairseq.optim.adam import FairseqAdamConfig  # isort: skip
@@ -34,65 +27,17 @@ from fairseq.optim.adam import FairseqAdamConfig  # isort: skip
 _PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
 
 
-def _read_arm(flag: str, text: str) -> Arm:
-    """Read an arm from fairseq's options."""
+def _read_arm(text: str) -> GradientArm:
+    """Read an arm from fairseq's option `--repulsion`."""
     try:
-        arm: Arm = TypeAdapter(ArmSettings).validate_json(text)
+        arm: GradientArm = TypeAdapter(Annotated[GradientArm, Field(discriminator="method")]).validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise HeadroomError(
-            f'{flag} {text}: {place}: {first["msg"]}; write an arm as JSON, e.g. {{"method": "svgd"}}'
+            f'--repulsion {text}: {place}: {first["msg"]}; write an arm as JSON, e.g. {{"method": "svgd"}}'
         ) from error
     return arm
-
-
-@dataclass
-class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
-    """Options of fairseq's criterion, and of the arm."""
-
-    regularisation: str = field(
-        default='{"method": "drophead"}',
-        metadata={"help": """an arm as JSON: '{"method": "drophead", "rate": 0.1, "sites": ["E"]}'"""},
-    )
-    regularisation_seed: int = field(default=1, metadata={"help": "seed of randomly dropped heads"})
-
-
-@register_criterion("regularised_cross_entropy", dataclass=RegularisedCrossEntropyConfig)
-class RegularisedCrossEntropy(ChunkedCrossEntropy):
-    """Label-smoothed cross-entropy of a model whose heads an arm acts on."""
-
-    def __init__(self, task: HeadroomTranslationTask, cfg: RegularisedCrossEntropyConfig) -> None:
-        super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
-        arm = _read_arm("--regularisation", cfg.regularisation)
-        if not isinstance(arm, ForwardArm):
-            raise HeadroomError(
-                f"--regularisation: the method {arm.method} does not act on the forward pass; use --repulsion"
-            )
-        self._arm = arm
-        self._seed = cfg.regularisation_seed
-        self._regulariser: Regulariser | None = None
-
-    def forward(self, model: TransformerModel, sample: Sample, reduce: bool = True) -> Losses:
-        """Return the loss of a batch, the number of targets and the logged values; see fairseq's criterion."""
-        if not self.training:
-            return super().forward(model, sample, reduce)
-        plain = super().forward
-        (loss, targets, logged), term = self._of(model)(
-            lambda: plain(model, sample, reduce), self._real(sample), update=self.task.update, batch=self.task.batch
-        )
-        return loss + term * targets, targets, logged
-
-    def _of(self, model: TransformerModel) -> Regulariser:
-        if self._regulariser is None:
-            sites = find_sites(model)
-            self._regulariser = regulariser(self._arm, sites, attention_maps, seed=self._seed, batch_first=False)
-        return self._regulariser
-
-    def _real(self, sample: Sample) -> Positions:
-        source = sample["net_input"]["src_tokens"].ne(self.padding_idx)  # (B, S)
-        target = sample["target"].ne(self.padding_idx)  # (B, T)
-        return {"E": (source, source), "A": (target, source), "D": (target, target)}
 
 
 @dataclass
@@ -112,11 +57,7 @@ class RepulsiveAdam(FusedAdam):
 
     def __init__(self, cfg: RepulsiveAdamConfig, params: Iterable[nn.Parameter]) -> None:
         super().__init__(cfg, params)
-        arm = _read_arm("--repulsion", cfg.repulsion)
-        if not isinstance(arm, GradientArm):
-            raise HeadroomError(
-                f"--repulsion: the method {arm.method} does not rewrite gradients; use --regularisation"
-            )
+        arm = _read_arm(cfg.repulsion)
         projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
         for weight in self.params:
             if (site := find_site(weight)) is not None:
@@ -146,14 +87,11 @@ def _rewriter(projections: Projections, arm: GradientArm, seed: int) -> Gradient
 
 
 def arm_arguments(arm: Arm, seed: int) -> list[str]:
-    """Return the fairseq arguments for optimizer and criterion of an arm; they follow all others."""
-    written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
-    if arm.method == "baseline":
+    """Return the fairseq arguments for the optimizer of an arm; they follow all others."""
+    if isinstance(arm, BaselineArm):
         return ["--optimizer", "fused_adam"]
-    if isinstance(arm, GradientArm):
-        return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
-    named = ["--regularisation", written, "--regularisation-seed", str(seed)]
-    return ["--optimizer", "fused_adam", "--criterion", "regularised_cross_entropy", *named]
+    written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
+    return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
 
 
 def training(*, profile: Path | None = None, random_draw: int = 0, **parts: Any) -> TranslationTraining:

@@ -15,7 +15,7 @@ from headroom.engines.fairseq import optimizer as _optimizer  # noqa: F401 (regi
 from headroom.engines.fairseq.library import TransformerModel
 from headroom.engines.fairseq.loss import Losses, Sample, quicken
 from headroom.engines.fairseq.sites import find_sites, open_sites
-from headroom.engines.processes import own_seed, process_count, this_process
+from headroom.engines.processes import own_seed, this_process
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from headroom.engines.training import check_precision
@@ -142,14 +142,7 @@ class HeadroomTranslationConfig(TranslationConfig):
 
 @register_task("headroom_translation", dataclass=HeadroomTranslationConfig)
 class HeadroomTranslationTask(TranslationTask):
-    """Translation with sites open to hooks and known to the optimizer.
-
-    Attributes:
-        update: Number of updates before the one in progress.
-        batch: Number of batches of that update before the one in progress, including those of other processes.
-    """
-
-    update, batch = -1, -1
+    """Translation with sites open to hooks and known to the optimizer."""
 
     def build_model(self, cfg: TransformerConfig, from_checkpoint: bool = False) -> TransformerModel:
         """Build the model and open its sites.
@@ -172,8 +165,6 @@ class HeadroomTranslationTask(TranslationTask):
         **more: bool,
     ) -> Losses:
         """Run forward and backward of one batch; see fairseq's task."""
-        self.batch = self.batch + process_count() if update_num == self.update else this_process()
-        self.update = update_num
         within = self._in_precision(model, criterion)
         return super().train_step(sample, model, within, optimizer, update_num, **more)
 

@@ -67,11 +67,6 @@ def cosines_at(vectors: Tensor, real: Tensor) -> Tensor:
     return mean_pairwise_cosine(vectors[real.T])
 
 
-def kernels_at(vectors: Tensor, real: Tensor) -> Tensor:
-    """Return the mean kernel value between heads at each real position, (T, B, H, d) and (B, T) to (positions,)."""
-    return mean_kernel(vectors[real.T])
-
-
 def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     """Return the mean cosine between the heads' attention maps of each example, (B,).
 

@@ -35,10 +35,9 @@ from transformers import (
 from headroom.core.errors import HeadroomError
 from headroom.core.label_order import LEVEL, find_wrong_order
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.sites import WEIGHTS, find_sites, plain, real_positions
+from headroom.engines.hub.sites import WEIGHTS, plain
 from headroom.engines.processes import process_count, sum_over_processes, this_process
-from headroom.engines.sites import AttentionSite, Projections
-from headroom.engines.training import Regulariser
+from headroom.engines.sites import Projections
 from headroom.settings.models import FineTuningSettings
 
 Examples = list[dict[str, Any]]
@@ -52,14 +51,10 @@ class ArmHooks:
         configuration: Entries of the encoder's configuration, by their names in transformers.
         rewriter: From the weights of the heads to a function that rewrites their gradients, given the number of
             updates, and returns the ratio of repulsion to gradient, (), if it repels.
-        regulariser: From the live sites to a regulariser of the forward pass.
-        needs_maps: Whether the model must compute attention explicitly, so that its weights are available.
     """
 
     configuration: Mapping[str, Any] = field(default_factory=dict)
     rewriter: Callable[[Projections], Callable[[int], Tensor | None]] | None = None
-    regulariser: Callable[[Sequence[AttentionSite]], Regulariser] | None = None
-    needs_maps: bool = False
 
 
 NO_CHANGES = ArmHooks()
@@ -95,7 +90,6 @@ def build_trainer(
         eval_dataset=valid,
         processing_class=tokenizer,
         compute_metrics=partial(_judge_prediction, labels=[names[one] for one in sorted(names)]),
-        regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -107,9 +101,8 @@ def build_model(encoder: Path, seed: int, changes: ArmHooks = NO_CHANGES) -> Pre
     config = AutoConfig.from_pretrained(
         encoder, local_files_only=True, trust_remote_code=False, **changes.configuration
     )
-    attention = {"attn_implementation": "eager"} if changes.needs_maps else {}
     if not (encoder / WEIGHTS).is_file():
-        return AutoModelForSequenceClassification.from_config(config, **attention)
+        return AutoModelForSequenceClassification.from_config(config)
     return AutoModelForSequenceClassification.from_pretrained(
         encoder,
         config=config,
@@ -117,7 +110,6 @@ def build_model(encoder: Path, seed: int, changes: ArmHooks = NO_CHANGES) -> Pre
         use_safetensors=True,
         trust_remote_code=False,
         dtype=torch.float32,
-        **attention,
     )
 
 
@@ -224,7 +216,7 @@ class StopAfter(TrainerCallback):
 
 
 class GroupingTrainer(Trainer):
-    """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length, and a regulariser.
+    """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length.
 
     Each parallel process has a part of every batch. Losses are weighted so that the mean of gradients over processes,
     which the Trainer computes, equals the gradient of one process on the whole batch.
@@ -233,33 +225,17 @@ class GroupingTrainer(Trainer):
     model: PreTrainedModel
     train_dataset: Examples
 
-    def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
-        super().__init__(**parts)
-        self._regulariser = regulariser
-
     def compute_loss(self, model: Any, inputs: Any, *rest: Any, **options: Any) -> Any:
-        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's loss."""
-        compute: Any = super().compute_loss
-        if not model.training:
-            return compute(model, inputs, *rest, **options)
-        examples = self._share(inputs["labels"].new_tensor(len(inputs["labels"])))
-        if self._regulariser is None:
-            return compute(model, inputs, *rest, **options) * examples
-        real = real_positions(self.model, inputs["attention_mask"])
-        loss, term = self._regulariser(
-            lambda: compute(model, inputs, *rest, **options),
-            real,
-            update=self.state.global_step,
-            batch=0,
-            part=this_process(),
-        )
-        return loss * examples + term * self._share(real["E"][0].sum())
+        """Return the loss of a batch, in training weighted by this process's share of the examples."""
+        loss: Any = super().compute_loss(model, inputs, *rest, **options)
+        return loss * self._share(inputs["labels"]) if model.training else loss
 
-    def _share(self, own: Tensor) -> Tensor | float:
-        """Return the ratio of a process's part of a batch to an equal share, given the size of the part, ()."""
+    def _share(self, labels: Tensor) -> Tensor | float:
+        """Return the ratio of a process's part of a batch, with these labels, to an equal share."""
         if process_count() == 1:
             return 1.0
-        counted = own * self._batches.has_part(self.state.global_step % len(self._batches))
+        counts = self._batches.has_part(self.state.global_step % len(self._batches))
+        counted = labels.new_tensor(len(labels) * counts)
         return counted * process_count() / sum_over_processes(counted)
 
     def get_train_dataloader(self) -> DataLoader:
