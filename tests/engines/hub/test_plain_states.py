@@ -8,7 +8,6 @@ import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.core.interventions import PLAIN, Intervention
-from headroom.engines.hub.classifier.first_position import read_at_first_position
 from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.plain_states import PlainStates
@@ -169,23 +168,3 @@ class TestOtherModels:
                 numpy.testing.assert_allclose(
                     found.sample.statistics["loss"], expected.sample.statistics["loss"], rtol=1e-5, atol=1e-6
                 )
-
-
-class TestFirstPosition:
-    def last_layer(self, model):
-        (batch,) = model.batches(TEXT, examples=22)
-        with torch.inference_mode():
-            return read_at_first_position(model.model, model.live_sites, batch.inputs)
-
-    def test_heads_on_the_first_piece_read_nothing_else(self, load):
-        for family, attention in ATTENTIONS:
-            model = load(family, attention)
-            last = self.last_layer(model)
-            assert last is not None, family
-            assert last.attention is model.live_sites[-1].attention
-
-    def test_attention_to_changed_states_stays_whole(self, load):
-        model = load()
-        attention = model.live_sites[-1].attention
-        attention.register_forward_pre_hook(lambda _, inputs: (2.0 * inputs[0], *inputs[1:]), prepend=True)
-        assert self.last_layer(model) is None

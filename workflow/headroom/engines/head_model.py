@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 import torch
 from torch import Tensor, nn
@@ -17,13 +17,6 @@ from headroom.engines.gates import Gates, Replacements
 from headroom.engines.maps import MapBatch, MapObserver, Positions, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import AttentionSite, site_names
-
-
-class PartlyRead(Protocol):
-    """A layer of which the model reads only the first position."""
-
-    def at_first_position(self) -> AbstractContextManager[None]:
-        """Compute only this position within a block."""
 
 
 class HeadModel(ABC, Generic[Given]):
@@ -153,10 +146,6 @@ class HeadModel(ABC, Generic[Given]):
     def parts(self, batch: Given, examples: int) -> list[Given]:  # noqa: ARG002
         """Return a batch in parts of similar length, of so many examples at most where that saves padding."""
         return [batch]
-
-    def partly_read(self, batch: Given) -> PartlyRead | None:  # noqa: ARG002
-        """Return the last layer if only its first position is read, as a batch shows; else None."""
-        return None
 
     def remove(self, removed: frozenset[Head]) -> None:
         """Slice heads out, in place."""

@@ -4,7 +4,7 @@ A module that has returned before the output projection of a site is called does
 embeddings, the layers below, attention in the layer of the site, and the whole encoder for sites of a decoder. Nor does
 a module that reads nothing but outputs of these: keys and values of the source in all layers of a decoder. Its output
 is stored, and returned from then on instead of being computed again, once or several times over, as for a batch
-that carries several masks. Of a last layer that is read only in part, only that part is computed. Results are those of
+that carries several masks. Results are those of
 whole passes up to rounding.
 """
 
@@ -23,7 +23,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.engines.batch import Given
-from headroom.engines.head_model import HeadModel, PartlyRead, take_rows
+from headroom.engines.head_model import HeadModel, take_rows
 
 STORED = 2**30
 """The most bytes of the plain model's states that a sweep stores."""
@@ -48,7 +48,6 @@ class Reusable(Generic[Given]):
         run: Callable[[Given], Tensor],
         trial: Given,
         twice: Given,
-        partly_read: PartlyRead | None,
     ) -> None:
         """Trace passes and check reuse.
 
@@ -57,21 +56,19 @@ class Reusable(Generic[Given]):
             run: A pass, from a batch to a row per example.
             trial: A batch.
             twice: The rows of the trial, followed by the same rows again.
-            partly_read: The layer that is read only in part, if there is one.
         """
         self.modules, outputs = _trace(model, run, trial)
         self._rows = _find_rows(outputs, _trace(model, run, twice)[1])
         self.modules = {site: [one for one in done if one in self._rows] for site, done in self.modules.items()}
         self.size = sum(leaf.nbytes for module in self._modules(self.modules) for leaf in outputs[module])
-        self._partly_read = partly_read
         if not self._agrees(model, run, trial, twice):
-            self.modules, self._partly_read = {}, None
+            self.modules = {}
 
     @contextmanager
     def reused(
         self, first: Site | None, stored: dict[nn.Module, object], *, times: int = 1, store: bool = False
     ) -> Iterator[None]:
-        """Reuse outputs in passes within a block, and compute only what is read of the last layer.
+        """Reuse outputs in passes within a block.
 
         Args:
             first: The first site that differs from the pass that stored; None if nothing can be reused.
@@ -84,8 +81,6 @@ class Reusable(Generic[Given]):
             for module in self._modules(sites):
                 module.forward = self._once(module, stored, times)
                 restored.callback(delattr, module, "forward")
-            if self._partly_read:
-                restored.enter_context(self._partly_read.at_first_position())
             yield
 
     def _modules(self, sites: Iterable[Site]) -> list[nn.Module]:
@@ -212,18 +207,15 @@ def _tile(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
     return tensor if dimension is None else torch.cat([tensor] * times, dimension)
 
 
-def trace_reusable(
-    model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given, *, whole: bool = False
-) -> Reusable[Given]:
+def trace_reusable(model: HeadModel[Given], run: Callable[[Given], Tensor], batch: Given) -> Reusable[Given]:
     """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
 
     Args:
         model: The model.
         run: A pass, from a batch to a row per example.
         batch: A batch as it will be passed.
-        whole: Whether a last layer that is read only in part is computed as a whole, because its heads are observed.
     """
     count = len(batch.positions)
     rows = list(range(count))[-2:]
     trial, twice = take_rows(batch, rows), take_rows(batch, rows * 2)
-    return Reusable(model, run, trial, twice, None if whole else model.partly_read(trial))
+    return Reusable(model, run, trial, twice)

@@ -62,7 +62,7 @@ def attention_attribution_scores(
     heads = open_heads(model, removed)
     chosen = list_examples(batches, half=half, limit=examples)
     with torch.no_grad():
-        reusable = trace_reusable(model, lambda batch: model.losses(batch)[0], chosen[-1], whole=True)
+        reusable = trace_reusable(model, lambda batch: model.losses(batch)[0], chosen[-1])
     sums: dict[Head, float] = dict.fromkeys(heads, 0.0)
     for batch in chosen:
         maps, values = _attend(model, batch, heads)

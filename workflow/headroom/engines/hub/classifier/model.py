@@ -16,7 +16,6 @@ from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.batch import Batch
 from headroom.engines.head_model import take_rows
-from headroom.engines.hub.classifier.first_position import LastLayer, read_at_first_position
 from headroom.engines.hub.model import HubModel
 from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, real_positions
 from headroom.engines.hub.verification import Trial
@@ -96,10 +95,6 @@ class ClassificationModel(HubModel[LabelledBatch]):
         order = sorted(range(len(lengths)), key=lambda row: (lengths[row], row))
         parts = [take_rows(batch, order[start : start + examples]) for start in range(0, len(order), examples)]
         return [part.without_padding() for part in parts]
-
-    def partly_read(self, batch: LabelledBatch) -> LastLayer | None:
-        """Return the last layer if the logits depend on it only at the first position; else None."""
-        return read_at_first_position(self.model, self.live_sites, batch.inputs)
 
     def batches(self, text: LabelledText, *, examples: int) -> list[LabelledBatch]:
         """Return examples in batches of similar length and limited size; raise for labels unknown to the model."""
