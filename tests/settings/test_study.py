@@ -62,8 +62,8 @@ class TestReleasedModels:
             assert load_study(json.loads(study.used())).used() == study.used()
 
     def test_in_the_hubs_format_are_in_one_place(self):
-        places = {"path": "here", "name": "owner/model", "package": "some_models"}
-        for (key, value), kind in zip(places.items(), ("directory", "hub", "package")):
+        places = {"path": "here", "name": "owner/model"}
+        for (key, value), kind in zip(places.items(), ("directory", "hub")):
             assert HubModelSettings(**{key: value}).place.source == kind
 
 

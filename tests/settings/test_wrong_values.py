@@ -84,6 +84,9 @@ translation: {released: {path: 'no', url: 'http://x'}} => translation.released: 
 translation: {released: {path: gone}, arms: {baseline: {method: baseline}}}, seeds: [1]
   => translation.released.path: no directory or archive gone in
 tasks: {translation: {task: translation}} => translation: there is another task of this name
+classification.entailment.encoder: {source: package, package: x} => classification.entailment.encoder: … 'directory'
+classification.entailment.released: {package: x}
+  => classification.entailment.released.package: … copy the directory of its model and give it as path
 classification: {no/a: {}} => classification.no/a
 classification.entailment.arms: {decoder: {method: svgd, sites: [D]}}
   => classification.entailment.arms.decoder.sites: an encoder has no site D

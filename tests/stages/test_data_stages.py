@@ -400,13 +400,6 @@ def test_a_new_encoder_knows_the_words_of_both_sentences_of_the_training_text(se
     assert tokenizer.tokenize("The horse sees") == ["the", "horse", "sees"]
 
 
-def test_an_encoder_of_ones_own_or_of_a_package(sentences, tmp_path, monkeypatch):
-    package = tmp_path / "site" / "toy_model_package"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    weights = write_encoder(package / "weights")
-    monkeypatch.syspath_prepend(tmp_path / "site")
+def test_an_encoder_of_ones_own(sentences, tmp_path):
+    weights = write_encoder(tmp_path / "weights")
     assert "model.safetensors" in made(sentences, tmp_path / "a", "--source", "directory", "--path", weights)
-    more = ["--source", "package", "--package", "toy_model_package", "--directory", "weights"]
-    assert "model.safetensors" in made(sentences, tmp_path / "b", *more)
-    assert "toy_model_package" not in sys.modules

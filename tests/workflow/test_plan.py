@@ -119,9 +119,9 @@ class TestGatesRate:
     TASKS: ClassVar = {
         "new": (encoder("new", training={"learning_rate": 0.002}), 0.001),
         "hops": (encoder("self-attentive", training={"learning_rate": 0.002}), 0.001),
-        "package": (encoder("package"), 2e-5),
-        "tuned": (encoder("package", training={"learning_rate": 5e-5}), 5e-5),
-        "given": (encoder("package", gates={"learning_rate": 3e-4}), 3e-4),
+        "pretrained": (encoder("hub"), 2e-5),
+        "tuned": (encoder("hub", training={"learning_rate": 5e-5}), 5e-5),
+        "given": (encoder("hub", gates={"learning_rate": 3e-4}), 3e-4),
         "released": ({"corpus": OWN, "released": {"path": "."}, "treebank": {"source": "none"}}, 2e-5),
     }
 

@@ -12,14 +12,14 @@ from packaging.requirements import Requirement
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
-from headroom.engines.hub.weight_files import are_unnamed, find_package, list_mistakes, read_labels
+from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
 from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
 from headroom.settings.documents import DocumentFiles
 from headroom.settings.load import read_study
-from headroom.settings.models import HubModelSettings, PackageEncoder, ReleasedModel
+from headroom.settings.models import HubModelSettings, ReleasedModel
 from headroom.settings.study import Study
 from headroom.settings.tasks import LanguageSettings
 from headroom.study.plan import Plan
@@ -70,20 +70,6 @@ def _wrong_library(wanted: Requirement) -> str:
     return "" if fits else f"{wanted.name} has version {version}, but {wanted} is needed (pyproject.toml)"
 
 
-def missing_packages(study: Study) -> list[str]:
-    """Return a line for every package with a model that the environment of this process lacks."""
-    found = []
-    for name, task in study.tasks.items():
-        encoder = getattr(task, "encoder", None)
-        for key, model in (("encoder", encoder), *(("released", model) for _, model in _list_models(task.released))):
-            if isinstance(model, PackageEncoder | HubModelSettings) and model.package:
-                try:
-                    find_package(model.package, f"configuration: {study.place(name)}.{key}.package")
-                except HeadroomError as error:
-                    found.append(str(error))
-    return list(dict.fromkeys(found))
-
-
 def parts_of(plan: Plan) -> list[str]:
     """Return the parts of .venv that a study needs besides the one for all studies."""
     return [part for part in ("fairseq",) if part in map(plan.environment_of, plan.study.tasks)]
@@ -97,13 +83,17 @@ def missing_mirror(study: Study) -> list[str]:
     return [f"key mirror: no directory {mirror} in {os.getcwd()}; downloading instead"]
 
 
+_COMMANDS = {f"data/models/{name}": f"run make {name}" for name in ("minilm", "smollm2")}
+"""By path of a model of a study here, what fetches it."""
+
+
 def missing_files(study: Study) -> list[str]:
     """Return a line for every file or directory that the configuration names and that is missing or wrong.
 
     Wrong is text whose beginning a job could not read, and the directory of a model that lacks files.
     """
     missing = {
-        key: f"no {what} {path} in {os.getcwd()}; correct the path"
+        key: f"no {what} {path} in {os.getcwd()}; {_COMMANDS.get(path, 'correct the path')}"
         for key, path, what, exists in _list_named_files(study)
         if not exists(path)
     }

@@ -51,7 +51,7 @@ try:
     from headroom.report.rules import RULES as DECISIONS, list_resamples, list_tables
     from headroom.experiments.listed import list_experiments
     from headroom.fork_server import start_server
-    from headroom.missing import find_mistakes, missing_mirror, missing_packages
+    from headroom.missing import find_mistakes, missing_mirror
     from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
     from headroom.study.jobs import forms_of
@@ -82,9 +82,6 @@ for remark in missing_mirror(study):
 
 
 onstart:
-    reading = any(job.rule.name.startswith(("encoder", "released")) for job in workflow.dag.needrun_jobs())
-    if lacking := missing_packages(study) if reading and not own_environments else []:
-        raise WorkflowError("\n".join(lacking))
     if workflow.local_exec:  # with a rate the scheduler wakes up every second, and once more after the last job
         workflow.scheduler.job_rate_limiter = None
     if workflow.local_exec and not own_environments:

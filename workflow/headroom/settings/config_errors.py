@@ -40,6 +40,8 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
         message = f"the key {error['ctx']['discriminator']} is missing; it says which form the section has"
     if error["type"] == "missing":
         message, found = "missing; give it as docs/configuration.md says", ""
+    if error["type"] == "extra_forbidden" and key[-1:] == ["package"]:
+        message = "models are not read from packages; copy the directory of its model and give it as path"
     if error["type"] == "string_type" and isinstance(value, bool | int | float | date):
         found += ", as YAML reads what is there; put it in quotes"
     return f"{'.'.join(key)}{': ' if key else ''}{message}{found}"

