@@ -143,7 +143,7 @@ pruning: {scopes: [E]} => tasks.text.pruning.scopes:
 released: {path: ., dtype: float32} => translation.released.dtype:
 released: {library: transformers, path: .}, gates: {ways: []}
   => translation.gates: does not apply to the released model
-released: {library: transformers, path: ., name: owner/model} => give one of path, name and package
+released: {library: transformers, path: ., name: owner/model} => give either path or name
 released: {library: transformers, path: .}, bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}
   => translation.bakeoff.retraining.updates: only classifiers and models of fairseq are trained
 bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}

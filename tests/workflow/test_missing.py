@@ -129,7 +129,7 @@ def test_a_mirror_that_is_a_missing_directory_is_told() -> None:
 def test_models_of_studies_that_are_missing_are_named_with_the_command_that_fetches_them(told) -> None:
     study = classifier()
     study["mine"]["released"]["path"] = "data/models/minilm"
-    message = r"configuration: mine.released.path: no directory data/models/minilm in \S+; run make minilm"
+    message = r"configuration: tasks.mine.released.path: no directory data/models/minilm in \S+; run make minilm"
     assert [line for line in told(study) if re.fullmatch(message, line)]
 
 
