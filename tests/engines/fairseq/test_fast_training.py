@@ -6,35 +6,14 @@ import pytest
 import torch
 from fairseq_models import batch, gradients, make_trainer
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq import loss as module
 from headroom.engines.fairseq import nats as nats_module
 from headroom.engines.fairseq.attention import attend
-from headroom.engines.fairseq.loss import QuickDropout, smooth_loss
 from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.optimizer import FusedAdam
 from headroom.engines.fairseq.sites import find_sites, open_sites
 from torch import nn
-from torch.nn.functional import dropout
 
-from fairseq.criterions.label_smoothed_cross_entropy import label_smoothed_nll_loss  # isort: skip
 from fairseq.optim.adam import FairseqAdam  # isort: skip
-
-
-@pytest.mark.parametrize(("smoothing", "chunk"), [(0.0, 100), (0.1, 4)])
-def test_loss_and_gradients_are_fairseqs(monkeypatch, smoothing, chunk):
-    monkeypatch.setattr(module, "CHUNK", chunk)
-    generator = torch.Generator().manual_seed(1)
-    features, weight = (
-        torch.randn(*shape, generator=generator, dtype=torch.float64, requires_grad=True) for shape in ((11, 5), (7, 5))
-    )
-    target = torch.randint(0, 7, (11,), generator=generator)
-    expected = label_smoothed_nll_loss((features @ weight.T).log_softmax(-1), target, smoothing)
-    wanted = torch.autograd.grad(3 * expected[0], (features, weight))
-    found = smooth_loss(features, weight, target, smoothing)
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected))
-    torch.testing.assert_close(torch.autograd.grad(3 * found[0], (features, weight)), wanted)
-    with torch.no_grad():
-        torch.testing.assert_close(torch.stack(smooth_loss(features, weight, target, smoothing)), torch.stack(found))
 
 
 @pytest.mark.parametrize(("chunk", "bias"), [(4, False), (100, True)])
@@ -102,30 +81,6 @@ def test_attention_drops_weights_and_keeps_their_mean():
     shares = (found * 0.75 * 20).round()
     torch.testing.assert_close(found, shares / 15)
     assert len(shares.unique()) > 5
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.5])
-def test_dropout_has_its_rate_and_keeps_the_mean(rate):
-    torch.manual_seed(1)
-    states = torch.ones(333, 301, requires_grad=True)
-    layer = QuickDropout(rate)
-    dropped = layer(states)
-    values = dropped.unique()
-    assert values[0] == 0
-    assert values[1:].tolist() == pytest.approx([1 / (1 - rate)], rel=1e-4)
-    assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.005)
-    (slope,) = torch.autograd.grad(dropped.sum(), states)
-    assert torch.equal(slope, dropped)
-    columns, rows = ((dropped == 0).float().mean(place) for place in (0, 1))  # as spread as torch's
-    torch.manual_seed(2)
-    theirs = (dropout(states, rate) == 0).float()
-    assert columns.std().item() == pytest.approx(theirs.mean(0).std().item(), rel=0.25)
-    assert rows.std().item() == pytest.approx(theirs.mean(1).std().item(), rel=0.25)
-    again = layer(states)
-    assert not torch.equal(again, dropped)
-    torch.manual_seed(1)
-    assert torch.equal(layer(states), dropped)
-    assert layer.eval()(states) is states
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
@@ -13,7 +14,6 @@ from headroom.core.heads import parse_profile
 from headroom.engines.fairseq import library as _engine  # noqa: F401 (imports fairseq quietly)
 from headroom.engines.fairseq import optimizer as _optimizer  # noqa: F401 (registers the learning rate's schedule)
 from headroom.engines.fairseq.library import TransformerModel
-from headroom.engines.fairseq.loss import Losses, Sample, quicken
 from headroom.engines.fairseq.sites import find_sites, open_sites
 from headroom.engines.processes import own_seed, this_process
 from headroom.engines.removal import remove_heads
@@ -31,6 +31,12 @@ from fairseq.optim import AMPOptimizer, FairseqOptimizer  # isort: skip
 from fairseq.tasks import register_task  # isort: skip
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
+
+Sample = dict[str, Any]
+"""A batch of a training, as fairseq makes it."""
+
+Losses = tuple[Tensor, int, dict[str, Any]]
+"""The loss of a batch, (), the number of targets, and the logged values."""
 
 Criterion = Callable[[TransformerModel, Sample], Losses]
 
@@ -111,7 +117,7 @@ def _training_flags(training: TrainingSettings) -> dict[str, object]:
         "max-epoch": training.epochs,  # the rate depends on it
     }
     return {
-        "criterion": "chunked_cross_entropy",
+        "criterion": "label_smoothed_cross_entropy",
         "label-smoothing": training.label_smoothing,
         "adam-betas": "(0.9, 0.98)",
         "weight-decay": training.weight_decay,
@@ -152,7 +158,6 @@ class HeadroomTranslationTask(TranslationTask):
         """
         model: TransformerModel = super().build_model(cfg, from_checkpoint)
         open_sites(model)
-        quicken(model)
         return model
 
     def train_step(

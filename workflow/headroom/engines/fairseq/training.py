@@ -19,12 +19,12 @@ from headroom.core.files import atomic_path, sha256
 from headroom.core.table import signature
 from headroom.engines.fairseq.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.fairseq.library import VERSION
-from headroom.engines.fairseq.loss import Sample
 from headroom.engines.fairseq.optimizer import AnnealedInverseSqrt
 from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import (
     PLAIN_NORM,
     RATIO,
+    Sample,
     build_trainer,
     configuration,
     fairseq_arguments,
