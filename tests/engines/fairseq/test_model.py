@@ -188,8 +188,7 @@ def by_hand(batch, steps, vocabulary, part):
         own = target * 4 * square + of_attention(target, target)
         across = target * 2 * square + keys_of_source + of_attention(target, source)
         return rows * (2 * (own + across + target * 2 * WIDTH * FORWARD) + target * WIDTH * vocabulary)
-    average = (steps + 1) // 2  # keys that a new piece sees
-    own = steps * (4 * square + of_attention(1, average))
+    own = steps * 4 * square + of_attention(1, steps * (steps + 1) // 2)  # a new piece sees those before and itself
     across = steps * (2 * square + of_attention(1, source)) + keys_of_source  # keys of the source once
     decoder = 2 * (own + across + steps * 2 * WIDTH * FORWARD) + steps * WIDTH * vocabulary
     return rows * (2 * encoder_layer + decoder)
@@ -216,6 +215,6 @@ def test_a_sliced_model_saves_exactly_its_heads(lively, work):
     across = 4 * (target * 2 * projection + source * 2 * projection + of_attention(target, source, heads=1))
     assert saved["encoder"] == encoder
     assert saved["decoder"] == rows * (own + across)
-    own = steps * (4 * projection + of_attention(1, (steps + 1) // 2, heads=1))
+    own = steps * 4 * projection + of_attention(1, steps * (steps + 1) // 2, heads=1)
     across = 4 * (steps * 2 * projection + source * 2 * projection + steps * of_attention(1, source, heads=1))
     assert saved["generation"] == encoder + rows * (own + across)

@@ -186,15 +186,6 @@ class AttentionSite:
         each = [self.head_outputs(projection, [place], [group]) for place, group in enumerate(groups)]
         return rows[torch.stack(each).to(rows.device)]
 
-    def multiply_adds(self, length: int) -> int:
-        """Count the multiply-adds of attention in a pass over one example of this length, without the projections.
-
-        Every query requires one product with the keys and one with the values; learned queries require only the latter,
-        since their products with the states are a projection.
-        """
-        width = len(self.kept) * self.head_width if self.kept else 0
-        return self.uses * width * length * (2 * length if self.keys else 1)
-
     def kept_heads(self) -> list[Head]:
         """Return the remaining heads, by their original names."""
         return [Head(self.site.kind, self.site.layer, index) for index in self.kept]

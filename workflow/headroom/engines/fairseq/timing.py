@@ -1,17 +1,15 @@
 """The three timed workloads, and their multiply-adds."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.attention import FusedAttention
 from headroom.engines.fairseq.batches import ParallelBatch
 from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.workload import Workload, count_multiply_adds, middle
+from headroom.engines.workload import Workload, middle
 
 PARTS = ("encoder", "decoder", "generation")
 
@@ -41,29 +39,6 @@ class TranslationWorkload(Workload[TranslationModel]):
         if part == "decoder":
             return lambda: model.model.decoder(batch.previous, encoder_out=encoded)
         return lambda: _generate(model, batch, self.steps)
-
-    def multiply_adds(self, model: TranslationModel, part: str) -> int:
-        """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
-        action = self.action(model, part)
-        counted: list[int] = []
-
-        def attention(module: FusedAttention, _: object, keywords: dict[str, Tensor], __: object) -> None:
-            query = keywords["query"]
-            keys = self._keys(module, query, keywords.get("key"))
-            counted.append(2 * query.shape[0] * query.shape[1] * keys * module.num_heads * module.head_dim)
-
-        with ExitStack() as hooks:
-            for live in (live for live in model.live_sites if live.kept):
-                hooks.callback(live.attention.register_forward_hook(attention, with_kwargs=True).remove)
-            return count_multiply_adds(model.model, action) + sum(counted)
-
-    def _keys(self, module: FusedAttention, query: Tensor, key: Tensor | None) -> int:
-        """Return the number of keys; in generation a decoder site sees half of the final length on average."""
-        if module.encoder_decoder_attention:
-            return self.batch.source.shape[1]
-        if query.shape[0] == 1 and self.steps > 1:
-            return (self.steps + 1) // 2
-        return key.shape[0] if key is not None else query.shape[0]
 
 
 def workload(model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:

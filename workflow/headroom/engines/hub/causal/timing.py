@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transformers.pytorch_utils import Conv1D
-
 from headroom.engines.hub.causal.model import CausalModel, WindowBatch
 from headroom.engines.hub.causal.windows import Windows
 from headroom.engines.hub.model import count_bytes
-from headroom.engines.workload import Workload, count_multiply_adds, middle
+from headroom.engines.workload import Workload, middle
 
 PARTS = ("prefill", "generation")
 
@@ -41,20 +39,6 @@ class CausalWorkload(Workload[CausalModel]):
     def cache_bytes(self, model: CausalModel, part: str) -> int:  # noqa: ARG002
         """Return the size of the cache once the windows are read."""
         return count_bytes(self.action(model, "prefill")())
-
-    def multiply_adds(self, model: CausalModel, part: str) -> int:
-        """Count the multiply-adds of a part: linear layers and the products of attention, as run."""
-        examples, length = self.batch.pieces.shape
-        lengths = [length] if part == "prefill" else [length, *range(length + 1, length + STEPS)]
-        queries = [length, *[1] * (len(lengths) - 1)]
-        attention = sum(
-            2 * len(live.kept) * live.head_width * keys * own
-            for live in model.live_sites
-            if live.kept
-            for keys, own in zip(lengths, queries)
-        )
-        run = self.action(model, part)
-        return count_multiply_adds(model.model, run, transposed=(Conv1D,)) + examples * attention
 
 
 def workload(model: CausalModel, examples: Windows, size: int) -> CausalWorkload:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.classifier.model import ClassificationModel, LabelledBatch
-from headroom.engines.workload import Workload, count_multiply_adds, middle
+from headroom.engines.workload import Workload, middle
 
 PARTS = ("model",)
 
@@ -25,12 +25,6 @@ class ClassificationWorkload(Workload[ClassificationModel]):
     def action(self, model: ClassificationModel, part: str) -> Callable[[], object]:  # noqa: ARG002
         """Return the timed function: a forward pass."""
         return lambda: model.logits(self.batch)
-
-    def multiply_adds(self, model: ClassificationModel, part: str) -> int:
-        """Count the multiply-adds of a forward pass: linear layers, LSTMs and the products of attention, as run."""
-        examples, length = self.batch.pieces.shape
-        attention = examples * sum(live.multiply_adds(length) for live in model.live_sites)
-        return count_multiply_adds(model.model, self.action(model, part)) + attention
 
 
 def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:

@@ -8,7 +8,7 @@ from headroom.data.parallel import ParallelText
 from headroom.engines.hub.model import count_bytes
 from headroom.engines.hub.seq2seq.batches import PairBatch
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.workload import Workload, count_multiply_adds, middle
+from headroom.engines.workload import Workload, middle
 
 PARTS = ("encoder", "decoder", "generation")
 
@@ -54,20 +54,6 @@ class Seq2SeqWorkload(Workload[Seq2SeqModel]):
         whole: Any = model.model
         inputs = {"input_ids": self.batch.source, "attention_mask": self.batch.mask}
         return count_bytes(whole(**inputs, decoder_input_ids=self.batch.taught[0], use_cache=True))
-
-    def multiply_adds(self, model: Seq2SeqModel, part: str) -> int:
-        """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
-        source, steps = self.batch.source.shape[1], self.steps
-        generated = part == "generation"
-        own = steps * (steps + 1) // 2 if generated else steps * steps  # products with the keys of a decoder's site
-        products = {"E": source * source, "A": steps * source, "D": own}
-        kinds = {"encoder": "E", "decoder": "AD", "generation": "EAD"}[part]
-        attention = sum(
-            2 * len(live.kept) * live.head_width * products[live.site.kind]
-            for live in model.live_sites
-            if live.kept and live.site.kind in kinds
-        )
-        return count_multiply_adds(model.model, self.action(model, part)) + len(self.batch.positions) * attention
 
 
 def workload(model: Seq2SeqModel, examples: ParallelText, size: int) -> Seq2SeqWorkload:
