@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from headroom.experiments.pruning.table import PRUNING
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.pruning.declared import PRUNING
+from headroom.experiments.scores.declared import SCORES
 
 pytestmark = pytest.mark.long
 

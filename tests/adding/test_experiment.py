@@ -10,7 +10,7 @@ PARTS = {
     "experiment.py": '''"""The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.site_sizes.table import SITE_SIZES
+from headroom.experiments.site_sizes.declared import SITE_SIZES
 from headroom.study.stages import Rule, Stage
 
 COUNT = Stage(
@@ -23,7 +23,7 @@ COUNT = Stage(
     settings=lambda plan, values: plan.sections(values["run"], "site_sizes"),
     loads_model=True,
 )
-EXPERIMENT = Experiment(noun="site_sizes", rules=(Rule(stages=(COUNT,), minutes=30),), sections=("section",))
+EXPERIMENT = Experiment(noun="site_sizes", rules=(Rule(stages=(COUNT,), minutes=30),), sections=("page",))
 ''',
     "stage.py": '''"""Count the heads of every site."""
 
@@ -35,8 +35,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.site_sizes.settings import SiteSizesSettings
-from headroom.experiments.site_sizes.table import SITE_SIZES
+from headroom.experiments.site_sizes.declared import SITE_SIZES, SiteSizesSettings
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -56,10 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = [{"kind": site.kind, "layer": site.layer, "heads": site.heads, "signature": about} for site in sites]
     SITE_SIZES.write(given.output, [leading_columns(given) | row for row in rows])
 ''',
-    "table.py": '''"""The table of the sizes of sites."""
+    "declared.py": '''"""The settings and the table of this experiment."""
 
 from headroom.core.columns import KIND, LAYER, RUN, SIGNATURE
 from headroom.core.table import Column, Table
+from headroom.settings.base import Settings
+from pydantic import Field
 
 SITE_SIZES = Table(
     path="site_sizes/{run}.csv",
@@ -67,11 +68,6 @@ SITE_SIZES = Table(
     columns=(*RUN, KIND, LAYER, Column("heads", "integer", "heads of the site"), SIGNATURE),
     about="How many heads every site has.",
 )
-''',
-    "settings.py": '''"""The settings of this experiment."""
-
-from headroom.settings.base import Settings
-from pydantic import Field
 
 
 class SiteSizesSettings(Settings):
@@ -79,7 +75,7 @@ class SiteSizesSettings(Settings):
 
     kinds: tuple[str, ...] = Field(("E", "A", "D"), description="kinds of sites")
 ''',
-    "section.py": '''"""Sizes of sites."""
+    "page.py": '''"""Sizes of sites."""
 
 from headroom.figures.spec import Fold, Table
 from headroom.figures.views import Parts, Views, section_of
@@ -99,11 +95,11 @@ def section(study: StudyTables, _: Views) -> Parts:
 }
 FOLDER = "headroom/experiments/site_sizes"
 FIELD = '    site_sizes: SiteSizesSettings = Field(default_factory=SiteSizesSettings, description="heads of sites")\n'
-SETTINGS = "from headroom.experiments.site_sizes.settings import SiteSizesSettings\n"
+SETTINGS = "from headroom.experiments.site_sizes.declared import SiteSizesSettings\n"
 LISTED = {
     "headroom/experiments/listed.py": [("NOUNS = (\n", '    "site_sizes",\n')],
     "headroom/settings/tasks.py": [
-        ("from headroom.experiments.update_cost.settings import UpdateCostSettings\n", SETTINGS),
+        ("from headroom.experiments.update_cost.declared import UpdateCostSettings\n", SETTINGS),
         ('description="final scores")\n', FIELD),
         ('description="labels and metrics")\n', FIELD),
     ],

@@ -5,10 +5,10 @@ import re
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, single_units
-from headroom.experiments.ablation.table import ABLATION
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
-from headroom.experiments.gates.table import GATES
-from headroom.experiments.scores.table import SCORES, SCORES_COMPARED
+from headroom.experiments.ablation.declared import ABLATION
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS, RELEVANCE
+from headroom.experiments.gates.declared import GATES
+from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED
 from headroom.methods.criteria import (
     check,
     check_compared,

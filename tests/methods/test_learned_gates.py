@@ -7,7 +7,7 @@ import pytest
 import torch
 from headroom.core.heads import Head, Site, all_heads
 from headroom.engines.fairseq.model import TranslationModel
-from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
+from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
 from headroom.methods.continued_training import continue_training, controls, list_learned
 from headroom.methods.learned_gates import (

@@ -9,7 +9,7 @@ from typing import Any
 import pandas
 import pytest
 from headroom.core import formatting
-from headroom.experiments.attention_maps.section import CELL, describe, draw_map
+from headroom.experiments.attention_maps.page import CELL, describe, draw_map
 from headroom.figures import drawing, palette, panels, svg
 from headroom.figures.atlas import Mark
 from headroom.figures.panels import Look

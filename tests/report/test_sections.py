@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from headroom.experiments.ablation import section as ablation
-from headroom.experiments.gates import section as gates
-from headroom.experiments.keep_one import section as keep_one
+from headroom.experiments.ablation import page as ablation
+from headroom.experiments.gates import page as gates
+from headroom.experiments.keep_one import page as keep_one
 from headroom.figures.names import METHOD_NAMES
 from headroom.figures.spec import Figure, Section, Table, cells, list_figures
 from headroom.figures.views import views_with

@@ -10,7 +10,7 @@ import pandas
 import torch
 from headroom.core.heads import Head
 from headroom.engines.hub.causal.engine import CausalEngine
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.scores.declared import SCORES
 from models import pieces_of_strings
 from torch import Tensor
 from torch.nn.functional import cross_entropy

@@ -17,12 +17,12 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.ablation.claims import own_effects
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
+from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES
 from headroom.experiments.agreement import stage as agreement
 from headroom.experiments.agreement.criteria import read_criteria
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
-from headroom.experiments.gates.table import GATES
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS, RELEVANCE
+from headroom.experiments.gates.declared import GATES
+from headroom.experiments.scores.declared import SCORES
 from headroom.methods.criteria import criterion
 from headroom.report.cautions import cautions
 from headroom.study.tables import TaskDescription, open_tables

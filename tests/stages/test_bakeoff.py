@@ -12,15 +12,14 @@ from headroom.core.resamples import read_with_resamples
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.agreement import stage as agreement
-from headroom.experiments.agreement.table import AGREEMENT
+from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.bakeoff import retraining as bakeoff_retraining
 from headroom.experiments.bakeoff import stage as bakeoff
-from headroom.experiments.bakeoff.frames import tabulate_orders
+from headroom.experiments.bakeoff.declared import BAKEOFF, BAKEOFF_RETRAINING, RetrainingSettings
+from headroom.experiments.bakeoff.page import tabulate_orders
 from headroom.experiments.bakeoff.retraining import before_and_after, layouts
-from headroom.experiments.bakeoff.settings import RetrainingSettings
-from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_RETRAINING
-from headroom.experiments.pruning.table import PRUNING_COMPARED
-from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
+from headroom.experiments.pruning.declared import PRUNING_COMPARED
+from headroom.experiments.scores.declared import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE
 from headroom.study.tables import open_tables
 from scipy.stats import spearmanr, ttest_1samp

@@ -8,21 +8,21 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
-from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.ablation.declared import ABLATION
 from headroom.experiments.agreement import stage as agreement
-from headroom.experiments.agreement.table import AGREEMENT
+from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.evaluation import stage as evaluation
-from headroom.experiments.evaluation.table import EVALUATION
+from headroom.experiments.evaluation.declared import EVALUATION
 from headroom.experiments.gates import stage as gates
-from headroom.experiments.gates.table import PRUNED_MODELS
+from headroom.experiments.gates.declared import PRUNED_MODELS
 from headroom.experiments.keep_one import stage as keep_one
-from headroom.experiments.keep_one.table import KEEP_ONE
+from headroom.experiments.keep_one.declared import KEEP_ONE
 from headroom.experiments.pruning import stage as pruning
-from headroom.experiments.pruning.table import PRUNING
+from headroom.experiments.pruning.declared import PRUNING
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.removal.declared import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
-from headroom.experiments.scores.table import SCORES, SCORES_COMPARED, SCORES_COSTS
+from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED, SCORES_COSTS
 from headroom.experiments.training import stage as training
 from headroom.methods.criteria import criteria
 from headroom.preparation import encoder

@@ -3,8 +3,8 @@
 import pytest
 import torch
 from headroom.experiments.diversity import stage as diversity
+from headroom.experiments.diversity.declared import DIVERSITY
 from headroom.experiments.diversity.measures import MEASURES
-from headroom.experiments.diversity.table import DIVERSITY
 from headroom.study.selection import rows_where
 from models import toy_text, write_encoder, write_self_attentive
 from safetensors.torch import load_file, save_file

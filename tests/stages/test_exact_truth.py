@@ -11,14 +11,14 @@ from headroom.core.heads import Head
 from headroom.core.interventions import PLAIN
 from headroom.core.statistics import mcnemar_p
 from headroom.experiments.ablation import stage as ablation
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
-from headroom.experiments.attention_stats.table import RELEVANCE
+from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES
+from headroom.experiments.attention_stats.declared import RELEVANCE
 from headroom.experiments.keep_one import stage as keep_one
-from headroom.experiments.keep_one.table import KEEP_ONE
+from headroom.experiments.keep_one.declared import KEEP_ONE
 from headroom.experiments.minimal_pairs import stage as minimal_pairs
-from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
+from headroom.experiments.minimal_pairs.declared import MINIMAL_PAIRS
 from headroom.experiments.pruning import stage as pruning
-from headroom.experiments.pruning.table import PRUNING
+from headroom.experiments.pruning.declared import PRUNING
 from headroom.experiments.scores import stage as scores_stage
 from headroom.methods.criteria.shapley import PERMUTATIONS, TOLERANCE, draw_permutations, shapley_values
 from headroom.methods.judging import Judge

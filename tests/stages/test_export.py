@@ -15,7 +15,7 @@ from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.ablation import stage as ablation
 from headroom.experiments.attention_stats import stage as attention_stats
 from headroom.experiments.evaluation import stage as evaluation
-from headroom.experiments.evaluation.table import EVALUATION
+from headroom.experiments.evaluation.declared import EVALUATION
 from headroom.experiments.pruning import stage as pruning
 from headroom.experiments.scores import stage as scores
 from headroom.preparation import export

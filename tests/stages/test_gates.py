@@ -14,10 +14,10 @@ from headroom.engines.fairseq.judging import TranslatedSet
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.gates import from_scratch
 from headroom.experiments.gates import stage as gates
-from headroom.experiments.gates.table import GATES, PRUNED_MODELS
+from headroom.experiments.gates.declared import GATES, PRUNED_MODELS
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.training import stage as training
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.training.declared import TRAINING
 from headroom.settings.answers import DecodingSettings
 from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at
 

@@ -16,10 +16,10 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.attention_maps import stage as attention_maps_stage
 from headroom.experiments.attention_stats import relevance
 from headroom.experiments.attention_stats import stage as attention_stats
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, RELEVANCE
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS, RELEVANCE
 from headroom.experiments.roles import stage as roles
+from headroom.experiments.roles.declared import ROLES
 from headroom.experiments.roles.stage import exceeds, find_roles
-from headroom.experiments.roles.table import ROLES
 from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.interventions import PLAIN
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.removal.declared import REMOVAL
 from stages.sorter import (
     ALL,
     HEADS,

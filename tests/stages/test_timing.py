@@ -6,7 +6,7 @@ import pytest
 from fairseq_models import RUN_SHAPE
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.timing import stage as timing
-from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES
 from headroom.experiments.update_cost import stage as update_cost
 from stages.stage_arguments import looking_at
 

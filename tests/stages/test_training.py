@@ -21,7 +21,7 @@ from headroom.engines.fairseq.checkpoint import load_state
 from headroom.engines.fairseq.training import last_whole_epoch
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.training.declared import TRAINING
 from safetensors.torch import load_file
 from study import PATIENCE, wait_until
 from trainings import LABELS, MODEL, same, write_corpus, write_toy_encoder

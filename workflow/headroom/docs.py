@@ -43,7 +43,7 @@ scores = pandas.concat(
 ```
 
 (`keep_default_na=False` reads the empty profile as an empty text.) `SCORES.read(path)`, with `SCORES` from
-`headroom.experiments.scores.table`, checks the columns and types them.
+`headroom.experiments.scores.declared`, checks the columns and types them.
 """
 
 

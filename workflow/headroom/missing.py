@@ -13,8 +13,8 @@ from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
 from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
+from headroom.experiments.bakeoff.declared import RetrainingSettings
 from headroom.experiments.bakeoff.experiment import lacking_to_compare
-from headroom.experiments.bakeoff.settings import RetrainingSettings
 from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
 from headroom.settings.documents import DocumentFiles

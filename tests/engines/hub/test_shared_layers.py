@@ -18,7 +18,7 @@ from headroom.core.interventions import Intervention
 from headroom.data.trees import ParsedSentence, plain_sentence
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.sites import find_sites
-from headroom.experiments.attention_stats.settings import RelevanceSettings
+from headroom.experiments.attention_stats.declared import RelevanceSettings
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.gradient import gate_gradients
 from headroom.methods.pointing import piece_pointing

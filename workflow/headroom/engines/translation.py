@@ -11,7 +11,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.data.parallel import ParallelText, read_pairs
 from headroom.engines.batch import Batch
 from headroom.engines.engine import Engine, Model
-from headroom.experiments.evaluation.settings import EvaluationSettings
+from headroom.experiments.evaluation.declared import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.base import SamplingSettings
 

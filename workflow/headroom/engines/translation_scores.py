@@ -17,7 +17,7 @@ from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.engines.batch import Given
 from headroom.engines.engine import AGAIN, EvaluationSet, Model, Outcome
-from headroom.experiments.evaluation.settings import EvaluationSettings
+from headroom.experiments.evaluation.declared import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
 
 NGRAM_ORDERS = 4

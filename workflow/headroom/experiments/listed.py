@@ -36,7 +36,7 @@ NOUNS = (
 
 
 def part_of(noun: str, part: str) -> ModuleType:
-    """Import a part of an experiment, e.g. its `section`."""
+    """Import a part of an experiment, e.g. its `page`."""
     return import_module(f"headroom.experiments.{noun}.{part}")
 
 

@@ -23,8 +23,8 @@ from headroom.core.table import signature
 from headroom.engines.batch import Batch
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
-from headroom.experiments.gates.settings import GateSettings, GateTrainingSettings
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
+from headroom.experiments.training.declared import TRAINING
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, take_first

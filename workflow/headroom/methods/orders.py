@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import listing
 from headroom.core.heads import Head, Unit, join_units
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.scores.declared import SCORES
 
 if TYPE_CHECKING:
     import pandas
 
     from headroom.engines.head_model import HeadModel
-    from headroom.experiments.pruning.settings import OrderSettings
+    from headroom.experiments.pruning.declared import OrderSettings
 
 REVERSE = "reverse"
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from headroom.experiments.attention_stats.settings import RelevanceSettings
+from headroom.experiments.attention_stats.declared import RelevanceSettings
 
 EPSILON = 1e-6
 """Sums of much smaller magnitude pass no relevance: far below the logits and states that are explained."""

@@ -11,8 +11,8 @@ import pandas
 from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.ablation.alike import find_alike
-from headroom.experiments.gates.frames import warnings
-from headroom.experiments.timing.frames import timing_noise
+from headroom.experiments.gates.page import warnings
+from headroom.experiments.timing.page import timing_noise
 from headroom.figures.names import heading, run_name
 from headroom.study.selection import (
     examples_in,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from headroom.core.heads import Site
-from headroom.experiments.ablation.settings import AblationSettings
-from headroom.experiments.scores.settings import ScoreSettings
-from headroom.experiments.timing.settings import TimingSettings
+from headroom.experiments.ablation.declared import AblationSettings
+from headroom.experiments.scores.declared import ScoreSettings
+from headroom.experiments.timing.declared import TimingSettings
 from headroom.settings.arms import Arm, ParticleArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.labelled import check_treebank

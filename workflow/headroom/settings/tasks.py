@@ -4,19 +4,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from headroom.experiments.ablation.settings import AblationSettings
-from headroom.experiments.attention_stats.settings import AttentionStatsSettings, RelevanceSettings
-from headroom.experiments.bakeoff.settings import BakeoffSettings
-from headroom.experiments.diversity.settings import DiversitySettings
-from headroom.experiments.evaluation.settings import EvaluationSettings
-from headroom.experiments.gates.settings import ChosenGateSettings, ScopedGateSettings
-from headroom.experiments.keep_one.settings import KeepOneSettings
-from headroom.experiments.phenomena.settings import PhenomenaSettings
-from headroom.experiments.pruning.settings import PruningSettings, ScopedPruningSettings
-from headroom.experiments.removal.settings import RemovalSettings
-from headroom.experiments.scores.settings import ScoreSettings
-from headroom.experiments.timing.settings import TimingSettings
-from headroom.experiments.update_cost.settings import UpdateCostSettings
+from headroom.experiments.ablation.declared import AblationSettings
+from headroom.experiments.attention_stats.declared import AttentionStatsSettings, RelevanceSettings
+from headroom.experiments.bakeoff.declared import BakeoffSettings
+from headroom.experiments.diversity.declared import DiversitySettings
+from headroom.experiments.evaluation.declared import EvaluationSettings
+from headroom.experiments.gates.declared import ChosenGateSettings, ScopedGateSettings
+from headroom.experiments.keep_one.declared import KeepOneSettings
+from headroom.experiments.phenomena.declared import PhenomenaSettings
+from headroom.experiments.pruning.declared import PruningSettings, ScopedPruningSettings
+from headroom.experiments.removal.declared import RemovalSettings
+from headroom.experiments.scores.declared import ScoreSettings
+from headroom.experiments.timing.declared import TimingSettings
+from headroom.experiments.update_cost.declared import UpdateCostSettings
 from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings

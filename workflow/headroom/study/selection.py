@@ -11,7 +11,7 @@ import pandas
 from headroom.core.curves import MEASURABLE, compute_share_kept
 from headroom.core.heads import Head
 from headroom.core.statistics import LOWER_IS_BETTER
-from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.pruning.declared import MainSettings
 from headroom.study.tables import StudyTables, arm_of
 
 

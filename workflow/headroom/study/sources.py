@@ -17,7 +17,7 @@ import grimp
 from headroom.core.files import parse_yaml
 from headroom.engines.command import ENGINES
 
-DECLARED = r"experiments(\.(?!listed)\w+(\.(table|settings|experiment))?)?"
+DECLARED = r"experiments(\.(?!listed)\w+(\.(declared|experiment))?)?"
 PARAMS = rf"headroom\.(settings(\..+)?|core\.columns|claims\.table|{DECLARED})"
 """Modules whose content affects results only through params of rules."""
 
@@ -58,7 +58,9 @@ class Sources:
             return self._imported_by_claims
         if module == "headroom.report.page":
             return [
-                name for name in self.graph.modules if re.fullmatch(r"headroom\.experiments\.\w+\.\w*section", name)
+                name
+                for name in self.graph.modules
+                if re.fullmatch(r"headroom\.experiments\.\w+\.(page|\w+_section)", name)
             ]
         return []
 

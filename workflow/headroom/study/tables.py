@@ -14,7 +14,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
 from headroom.core.resamples import read_with_resamples
 from headroom.core.table import Table
-from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.pruning.declared import MainSettings
 from headroom.experiments.tables import REGISTRY
 from headroom.study.arms import ArmDescription, find_place
 from headroom.study.maps import AttentionMap, read_maps

@@ -1,6 +1,6 @@
 """The experiment: its jobs and tables."""
 
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
+from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES
 from headroom.experiments.experiment import Experiment
 from headroom.study.plan import Plan
 from headroom.study.stages import Rule, Stage
@@ -25,5 +25,5 @@ ABLATE = Stage(
     sharded=True,
 )
 EXPERIMENT = Experiment(
-    noun="ablation", rules=(Rule(stages=(ABLATE,), priority=20, minutes=600, megabytes=2200),), sections=("section",)
+    noun="ablation", rules=(Rule(stages=(ABLATE,), priority=20, minutes=600, megabytes=2200),), sections=("page",)
 )

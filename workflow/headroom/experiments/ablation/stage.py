@@ -16,8 +16,7 @@ from headroom.core.interventions import Intervention, Replacement, add_replaceme
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.ablation.settings import AblationSettings
-from headroom.experiments.ablation.table import ABLATION, ABLATION_HALVES
+from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES, AblationSettings
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

@@ -14,8 +14,8 @@ from headroom.core import ranks
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import settings_from
 from headroom.core.heads import Head
-from headroom.experiments.ablation.table import ABLATION_HALVES
-from headroom.experiments.pruning.settings import MainSettings
+from headroom.experiments.ablation.declared import ABLATION_HALVES
+from headroom.experiments.pruning.declared import MainSettings
 from headroom.methods.criteria import COMPARED, criteria, criterion
 from headroom.methods.orders import by_head
 

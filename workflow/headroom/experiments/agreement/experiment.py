@@ -1,6 +1,6 @@
 """The experiment: its jobs and tables."""
 
-from headroom.experiments.agreement.table import AGREEMENT
+from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.bakeoff.experiment import compared, families
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import survival_tables
@@ -44,5 +44,5 @@ COMPARE = Stage(
 EXPERIMENT = Experiment(
     noun="agreement",
     rules=(Rule(stages=(COMPARE,), per=(), environment="plain", minutes=15),),
-    sections=("section",),
+    sections=("page",),
 )

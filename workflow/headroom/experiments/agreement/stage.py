@@ -28,11 +28,11 @@ from headroom.core.heads import KINDS
 from headroom.core.interventions import REPLACEMENTS
 from headroom.core.statistics import SEED, harm
 from headroom.core.table import signature
-from headroom.experiments.ablation.table import ABLATION
+from headroom.experiments.ablation.declared import ABLATION
 from headroom.experiments.agreement.criteria import Scored, group_by_table, read_criteria, values_of
-from headroom.experiments.agreement.table import AGREEMENT
-from headroom.experiments.pruning.settings import MainSettings
-from headroom.experiments.scores.table import SCORES, SCORES_COMPARED
+from headroom.experiments.agreement.declared import AGREEMENT
+from headroom.experiments.pruning.declared import MainSettings
+from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED
 from headroom.methods.criteria import REFERENCE
 
 if TYPE_CHECKING:

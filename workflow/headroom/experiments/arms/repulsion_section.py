@@ -7,12 +7,11 @@ import pandas
 from headroom.claims.entries import all_claims
 from headroom.claims.words import in_words
 from headroom.core.formatting import format_fixed
-from headroom.experiments.arms import section as arms
+from headroom.experiments.arms import page as arms
 from headroom.experiments.arms.claims import measure_gain
-from headroom.experiments.arms.frames import ALIKE, AREA, SCORE, compare_effects, together
 from headroom.experiments.arms.head_counts import heads_per_site
+from headroom.experiments.arms.page import ALIKE, AREA, SCORE, Comparison, compare_effects, numbers_table, together
 from headroom.experiments.arms.paired import chosen_alphas, main_pair
-from headroom.experiments.arms.section import Comparison, numbers_table
 from headroom.figures import palette, panels
 from headroom.figures.names import method_words
 from headroom.figures.prose import texts, words

@@ -11,8 +11,8 @@ from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.attention_stats.table import ATTENTION_STATS
-from headroom.experiments.roles.table import ROLES
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS
+from headroom.experiments.roles.declared import ROLES
 
 logger = logging.getLogger("headroom.experiments.attention_maps.stage")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES, RELEVANCE
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS, DISTANCES, RELEVANCE
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import models_of, pruned_checkpoint, stats_of_pruned, table_of_models
 from headroom.study.plan import Plan

@@ -16,8 +16,7 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.attention_stats.settings import BATCH_EXAMPLES, RelevanceSettings
-from headroom.experiments.attention_stats.table import RELEVANCE
+from headroom.experiments.attention_stats.declared import BATCH_EXAMPLES, RELEVANCE, RelevanceSettings
 
 if TYPE_CHECKING:
     from headroom.methods.relevance import Relevances

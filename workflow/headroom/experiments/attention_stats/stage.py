@@ -17,8 +17,12 @@ from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.attention_stats.settings import BATCH_EXAMPLES, AttentionStatsSettings
-from headroom.experiments.attention_stats.table import ATTENTION_STATS, DISTANCES
+from headroom.experiments.attention_stats.declared import (
+    ATTENTION_STATS,
+    BATCH_EXAMPLES,
+    DISTANCES,
+    AttentionStatsSettings,
+)
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:

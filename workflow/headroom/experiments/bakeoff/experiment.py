@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headroom.experiments.bakeoff.table import BAKEOFF, BAKEOFF_RETRAINING
+from headroom.experiments.bakeoff.declared import BAKEOFF, BAKEOFF_RETRAINING
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import further_rate, gated, survival_tables
+from headroom.experiments.pruning.declared import PRUNING_COMPARED
 from headroom.experiments.pruning.experiment import PRUNE, tables_with_orders
-from headroom.experiments.pruning.table import PRUNING_COMPARED
+from headroom.experiments.scores.declared import SCORES_COMPARED, SCORES_COSTS
 from headroom.experiments.scores.experiment import SCORE
-from headroom.experiments.scores.table import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE, criterion, find_family
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.study.plan import Plan, keep, leave_out
@@ -170,5 +170,5 @@ EXPERIMENT = Experiment(
         Rule(stages=(COMPARE,), environment="plain", minutes=15),
         Rule(stages=(RETRAIN,), priority=20, minutes=600),
     ),
-    sections=("section",),
+    sections=("page",),
 )

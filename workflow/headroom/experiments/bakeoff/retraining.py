@@ -25,9 +25,8 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.bakeoff.settings import RetrainingSettings
-from headroom.experiments.bakeoff.table import BAKEOFF_RETRAINING
-from headroom.experiments.gates.settings import GateTrainingSettings
+from headroom.experiments.bakeoff.declared import BAKEOFF_RETRAINING, RetrainingSettings
+from headroom.experiments.gates.declared import GateTrainingSettings
 from headroom.methods.orders import control_orders, least_important_first, read_scores, take_first
 from headroom.settings.base import Settings
 

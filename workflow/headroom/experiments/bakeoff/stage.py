@@ -18,9 +18,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
 from headroom.core.statistics import Estimate, holm, interval, mean_p, over_runs
 from headroom.core.table import signature
-from headroom.experiments.bakeoff.table import BAKEOFF
-from headroom.experiments.pruning.table import PRUNING_COMPARED
-from headroom.experiments.scores.table import SCORES_COSTS
+from headroom.experiments.bakeoff.declared import BAKEOFF
+from headroom.experiments.pruning.declared import PRUNING_COMPARED
+from headroom.experiments.scores.declared import SCORES_COSTS
 
 if TYPE_CHECKING:
     import pandas

@@ -1,6 +1,6 @@
 """The experiment: its jobs and tables."""
 
-from headroom.experiments.diversity.table import DIVERSITY, PARTICLES
+from headroom.experiments.diversity.declared import DIVERSITY, PARTICLES
 from headroom.experiments.experiment import Experiment
 from headroom.study.stages import Rule, Stage
 

@@ -11,7 +11,7 @@ from headroom.core.command import leading_columns
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.diversity.table import PARTICLES
+from headroom.experiments.diversity.declared import PARTICLES
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site

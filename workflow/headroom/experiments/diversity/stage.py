@@ -13,8 +13,7 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.diversity.settings import DiversitySettings
-from headroom.experiments.diversity.table import DIVERSITY
+from headroom.experiments.diversity.declared import DIVERSITY, DiversitySettings
 
 if TYPE_CHECKING:
     from headroom.experiments.diversity.measures import Particles

@@ -1,6 +1,6 @@
 """The experiment: its jobs and tables."""
 
-from headroom.experiments.evaluation.table import EVALUATION
+from headroom.experiments.evaluation.declared import EVALUATION
 from headroom.experiments.experiment import Experiment
 from headroom.study.plan import Plan
 from headroom.study.stages import Rule, Stage

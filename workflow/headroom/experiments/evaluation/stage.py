@@ -9,7 +9,7 @@ from headroom.core.progress import follow_items
 from headroom.core.statistics import interval
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.evaluation.table import EVALUATION
+from headroom.experiments.evaluation.declared import EVALUATION
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:

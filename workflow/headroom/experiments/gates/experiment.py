@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.gates.settings import USUAL_RATE, ScopedGateSettings
-from headroom.experiments.gates.table import GATES, PRUNED_MODELS
+from headroom.experiments.gates.declared import GATES, PRUNED_MODELS, USUAL_RATE, ScopedGateSettings
+from headroom.experiments.training.declared import TRAINING
 from headroom.experiments.training.experiment import TRAIN, scratch_settings, state_of
-from headroom.experiments.training.table import TRAINING
 from headroom.settings.base import fresh_seed
 from headroom.settings.tasks import ClassificationSettings, TaskSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out
@@ -267,5 +266,5 @@ EXPERIMENT = Experiment(
         ),
         Rule(stages=(EVALUATE_LAYOUT,), **FURTHER),
     ),
-    sections=("section",),
+    sections=("page",),
 )

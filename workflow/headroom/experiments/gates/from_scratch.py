@@ -13,8 +13,7 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.gates.settings import GateSettings
-from headroom.experiments.gates.table import PRUNED_MODELS
+from headroom.experiments.gates.declared import PRUNED_MODELS, GateSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

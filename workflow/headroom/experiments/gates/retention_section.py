@@ -5,8 +5,11 @@ from markupsafe import Markup
 
 from headroom.core.formatting import percent
 from headroom.core.heads import KINDS
-from headroom.experiments.gates.claims import survival
-from headroom.experiments.gates.frames import PAPER, build_kept_shares, paper_shares, select_sweep
+from headroom.experiments.gates.claims import (
+    EXACT,
+    HARD_CONCRETE,
+    survival,
+)
 from headroom.experiments.roles.claims import main_roles
 from headroom.experiments.roles.names import letters
 from headroom.figures import palette, panels
@@ -14,9 +17,20 @@ from headroom.figures.atlas import Mark, draw_atlases
 from headroom.figures.panels import Look, mark_sample
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Key, Panel, Table
-from headroom.figures.views import build_panels, label
-from headroom.study.selection import parse_heads
+from headroom.figures.views import PUBLISHED, build_panels, label
+from headroom.study.selection import (
+    last_epochs,
+    parse_heads,
+    rows_where,
+)
 from headroom.study.tables import StudyTables
+
+PAPER = "paper, WMT"
+
+BY_KIND = PUBLISHED["by_kind"]
+BY_LAYERS = PUBLISHED["by_layers"]
+PAIRS_FROM = 6
+"""From so many layers on, layers are shown in pairs, as in the paper."""
 
 
 def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
@@ -75,3 +89,53 @@ def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, study: StudyTa
     }
     labels = [label(study, view.task), "\u00a0", "\u00a0"]
     return [Panel(one, title, task=view.task) for title, one in zip(labels, draw_atlases(marks), strict=False)]
+
+
+def select_sweep(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return the gates of the sweep on all kinds, by hard-concrete gates or, without them, by exact selection."""
+    rows = rows_where(last_epochs(view.gates), run=run, scope="all")
+    method = next((name for name in (HARD_CONCRETE, *EXACT) if name in set(rows["method"])), "")
+    return rows_where(rows, method=method)
+
+
+def build_kept_shares(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the share of each kind, of each layer or pair of layers that a sweep keeps, as `compute_kept_shares`."""
+    kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
+    found = [compute_kept_shares(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
+    found += [compute_kept_shares(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
+    return pandas.concat(found, ignore_index=True)
+
+
+def paper_shares() -> pandas.DataFrame:
+    """Return the paper's models as `build_kept_shares` does: figure 9 by kind, figure 10 by pairs of layers."""
+    groups = {kind: (48, values) for kind, values in BY_KIND.items()}
+    groups |= {f"{kind}{pair}": (16, own) for kind, pairs in BY_LAYERS.items() for pair, own in pairs.items()}
+    removed = [100 * (1 - sum(values) / 144) for values in zip(*BY_KIND.values(), strict=True)]
+    rows = [
+        {"task": PAPER, "group": group, "setting": "", "removed": gone, "kept": 100 * value / heads}
+        for group, (heads, values) in groups.items()
+        for gone, value in zip(removed, values, strict=True)
+    ]
+    return pandas.DataFrame(rows)
+
+
+def compute_kept_shares(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> pandas.DataFrame:
+    """Return the share of each group kept (%) at each setting, by the share of all heads removed (%).
+
+    Args:
+        rows: Rows of `gates` with the column `group`.
+        every: Rows of all heads, to count those removed; default the same.
+    """
+    total = 100 * (1 - (rows if every is None else every).groupby("setting")["kept"].mean())
+    shares = 100 * rows.groupby(["group", "setting"], sort=False)["kept"].mean()
+    found = shares.reset_index().assign(removed=lambda frame: frame["setting"].map(total))
+    return found.sort_values(["removed", "setting"], kind="stable").reset_index(drop=True)
+
+
+def layer_groups(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of one kind with the column `group`: the layer, or from six layers on its pair of layers."""
+    layers = rows["layer"].astype(int)
+    if layers.max() < PAIRS_FROM:
+        return rows.assign(group=[f"{kind}{layer}" for kind, layer in zip(rows["kind"], layers)])
+    first = layers - (layers - 1) % 2
+    return rows.assign(group=[f"{kind}{low}–{low + 1}" for kind, low in zip(rows["kind"], first)])

@@ -18,10 +18,9 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import follow_items
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.gates.settings import GateSettings
-from headroom.experiments.gates.table import GATES, PRUNED_MODELS
-from headroom.experiments.pruning.settings import MainSettings
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.gates.declared import GATES, PRUNED_MODELS, GateSettings
+from headroom.experiments.pruning.declared import MainSettings
+from headroom.experiments.training.declared import TRAINING
 from headroom.methods.orders import read_scores
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.keep_one.table import KEEP_ONE
+from headroom.experiments.keep_one.declared import KEEP_ONE
 from headroom.study.stages import Rule, Stage
 
 KEEP = Stage(
@@ -16,6 +16,4 @@ KEEP = Stage(
     loads_model=True,
     sharded=True,
 )
-EXPERIMENT = Experiment(
-    noun="keep_one", rules=(Rule(stages=(KEEP,), minutes=600, megabytes=2200),), sections=("section",)
-)
+EXPERIMENT = Experiment(noun="keep_one", rules=(Rule(stages=(KEEP,), minutes=600, megabytes=2200),), sections=("page",))

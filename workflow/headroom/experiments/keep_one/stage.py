@@ -15,8 +15,7 @@ from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.keep_one.settings import KeepOneSettings
-from headroom.experiments.keep_one.table import KEEP_ONE
+from headroom.experiments.keep_one.declared import KEEP_ONE, KeepOneSettings
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

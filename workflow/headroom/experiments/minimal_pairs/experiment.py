@@ -1,7 +1,7 @@
 """The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
+from headroom.experiments.minimal_pairs.declared import MINIMAL_PAIRS
 from headroom.settings.tasks import LanguageSettings
 from headroom.study.plan import Plan, keep
 from headroom.study.stages import Files, Rule, Stage, Values
@@ -35,4 +35,4 @@ TEST = Stage(
     },
     loads_model=True,
 )
-EXPERIMENT = Experiment(noun="minimal_pairs", rules=(Rule(stages=(TEST,), minutes=60),), sections=("section",))
+EXPERIMENT = Experiment(noun="minimal_pairs", rules=(Rule(stages=(TEST,), minutes=60),), sections=("page",))

@@ -22,8 +22,8 @@ from headroom.core.table import signature
 from headroom.data.documents import read_pairs
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.minimal_pairs.table import MINIMAL_PAIRS
-from headroom.experiments.pruning.settings import CurveSettings
+from headroom.experiments.minimal_pairs.declared import MINIMAL_PAIRS
+from headroom.experiments.pruning.declared import CurveSettings
 from headroom.methods.orders import Order, profiles, read_order
 from headroom.settings.base import SamplingSettings
 

@@ -1,7 +1,7 @@
 """The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.phenomena.table import PHENOMENA
+from headroom.experiments.phenomena.declared import PHENOMENA
 from headroom.settings.tasks import TaskSettings
 from headroom.study.plan import Plan
 from headroom.study.stages import Files, Rule, Stage, Values
@@ -34,4 +34,4 @@ TEST = Stage(
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
 )
-EXPERIMENT = Experiment(noun="phenomena", rules=(Rule(stages=(TEST,), minutes=60),), sections=("section",))
+EXPERIMENT = Experiment(noun="phenomena", rules=(Rule(stages=(TEST,), minutes=60),), sections=("page",))

@@ -16,9 +16,8 @@ from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.phenomena.settings import PhenomenaSettings
-from headroom.experiments.phenomena.table import PHENOMENA
-from headroom.experiments.roles.table import ROLES
+from headroom.experiments.phenomena.declared import PHENOMENA, PhenomenaSettings
+from headroom.experiments.roles.declared import ROLES
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 from headroom.core.heads import KINDS
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import survival_tables
-from headroom.experiments.pruning.table import PRUNING, PRUNING_EPOCHS
+from headroom.experiments.pruning.declared import PRUNING, PRUNING_EPOCHS
 from headroom.methods.criteria import SCORES, criterion
 from headroom.methods.orders import REVERSE
 from headroom.settings.tasks import TranslationSettings
@@ -135,5 +135,5 @@ EXPERIMENT = Experiment(
             stages=(EPOCHS,), name="pruning_epochs", priority=15, minutes=600, megabytes=2200
         ),  # the longest of the sweeps
     ),
-    sections=("section",),
+    sections=("page",),
 )

@@ -16,9 +16,8 @@ from headroom.core.interventions import REPAIRS, Intervention, add_replacement, 
 from headroom.core.progress import follow_items
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.pruning.settings import PruningSettings
-from headroom.experiments.pruning.table import PRUNING
-from headroom.experiments.scores.settings import ScoreSettings
+from headroom.experiments.pruning.declared import PRUNING, PruningSettings
+from headroom.experiments.scores.declared import ScoreSettings
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores
 from headroom.methods.orders import (
     CONTROLS,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.removal.table import PARAMETERS, REMOVAL
+from headroom.experiments.removal.declared import PARAMETERS, REMOVAL
 from headroom.study.plan import Plan
 from headroom.study.stages import Files, Rule, Stage, Values
 
@@ -43,5 +43,5 @@ COUNT = Stage(
     loads_model=True,
 )
 EXPERIMENT = Experiment(
-    noun="removal", rules=(Rule(stages=(REMOVE, COUNT), by_kind=True, minutes=60),), sections=("section",)
+    noun="removal", rules=(Rule(stages=(REMOVE, COUNT), by_kind=True, minutes=60),), sections=("page",)
 )

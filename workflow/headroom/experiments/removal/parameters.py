@@ -10,7 +10,7 @@ from headroom.core.command import leading_columns
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.removal.table import PARAMETERS
+from headroom.experiments.removal.declared import PARAMETERS
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

@@ -15,9 +15,8 @@ from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.pruning.settings import OrderSettings
-from headroom.experiments.removal.settings import RemovalSettings
-from headroom.experiments.removal.table import REMOVAL
+from headroom.experiments.pruning.declared import OrderSettings
+from headroom.experiments.removal.declared import REMOVAL, RemovalSettings
 from headroom.methods.orders import read_order, take_first
 
 if TYPE_CHECKING:

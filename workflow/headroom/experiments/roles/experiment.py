@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headroom.experiments.experiment import Experiment
 from headroom.experiments.gates.experiment import stats_of_pruned
-from headroom.experiments.roles.table import ROLES
+from headroom.experiments.roles.declared import ROLES
 from headroom.study.plan import Plan
 from headroom.study.stages import Rule, Stage
 
@@ -33,5 +33,5 @@ PRUNED = replace(
 EXPERIMENT = Experiment(
     noun="roles",
     rules=(Rule(stages=(ASSIGN, PRUNED), per=(), environment="plain", minutes=15),),
-    sections=("section",),
+    sections=("page",),
 )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.command import stage_parser
 from headroom.core.table import signature
-from headroom.experiments.attention_stats.table import ATTENTION_STATS
-from headroom.experiments.roles.table import ROLES
+from headroom.experiments.attention_stats.declared import ATTENTION_STATS
+from headroom.experiments.roles.declared import ROLES
 
 if TYPE_CHECKING:
     import pandas

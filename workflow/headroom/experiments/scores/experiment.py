@@ -1,7 +1,7 @@
 """The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.scores.table import SCORES
+from headroom.experiments.scores.declared import SCORES
 from headroom.study.stages import Rule, Stage
 
 SCORE = Stage(
@@ -15,4 +15,4 @@ SCORE = Stage(
     flags=lambda plan, values: {"set": "choose"},
     loads_model=True,
 )
-EXPERIMENT = Experiment(noun="scores", rules=(Rule(stages=(SCORE,)),), sections=("section",))
+EXPERIMENT = Experiment(noun="scores", rules=(Rule(stages=(SCORE,)),), sections=("page",))

@@ -20,8 +20,7 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.scores.settings import ScoreSettings
-from headroom.experiments.scores.table import SCORES, SCORES_COSTS
+from headroom.experiments.scores.declared import SCORES, SCORES_COSTS, ScoreSettings
 from headroom.methods.criteria import (
     EPOCHS,
     NORMALISATIONS,

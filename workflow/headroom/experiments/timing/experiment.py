@@ -1,7 +1,7 @@
 """The experiment: its jobs and tables."""
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES
 from headroom.study.stages import Rule, Stage
 
 TIME = Stage(
@@ -18,4 +18,4 @@ TIME = Stage(
     flags=lambda plan, values: {"set": "test"},
     loads_model=True,
 )
-EXPERIMENT = Experiment(noun="timing", rules=(Rule(stages=(TIME,), exclusive=True),), sections=("section",))
+EXPERIMENT = Experiment(noun="timing", rules=(Rule(stages=(TIME,), exclusive=True),), sections=("page",))

@@ -14,9 +14,8 @@ from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.engines.command import given_engine, model_parser
 from headroom.engines.engine import Engine
-from headroom.experiments.pruning.settings import OrderSettings
-from headroom.experiments.timing.settings import TimingSettings
-from headroom.experiments.timing.table import TIMING, TIMING_SAMPLES
+from headroom.experiments.pruning.declared import OrderSettings
+from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES, TimingSettings
 from headroom.methods.orders import read_order, take_first
 from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_interleaved
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headroom.engines.command import ENGINES
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.training.declared import TRAINING
 from headroom.settings.tasks import LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
@@ -109,5 +109,5 @@ OF_TRAINING: dict[str, Any] = {
 EXPERIMENT = Experiment(
     noun="training",
     rules=(Rule(stages=(TRAIN,), **OF_TRAINING), Rule(stages=(PART,), name="training_until", **OF_TRAINING)),
-    sections=("section",),
+    sections=("page",),
 )

@@ -13,7 +13,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.engines.command import add_engine, chosen_engine, import_part
-from headroom.experiments.training.table import TRAINING
+from headroom.experiments.training.declared import TRAINING
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headroom.experiments.experiment import Experiment
-from headroom.experiments.update_cost.table import UPDATE_COST
+from headroom.experiments.update_cost.declared import UPDATE_COST
 from headroom.settings.tasks import TranslationSettings
 from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values

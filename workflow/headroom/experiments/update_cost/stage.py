@@ -17,8 +17,7 @@ from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.experiments.update_cost.settings import UpdateCostSettings
-from headroom.experiments.update_cost.table import UPDATE_COST
+from headroom.experiments.update_cost.declared import UPDATE_COST, UpdateCostSettings
 from headroom.methods.timing import THREADS, ratio_summary, time_interleaved
 from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
