@@ -22,7 +22,7 @@ KINDS: tuple[Any, ...] = (TranslationSettings, ClassificationSettings, LanguageS
 """The models of all kinds of tasks; the others are described by what they do not share with the first."""
 
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
-TABLES_NOTE = "written by `make docs` from workflow/headroom/experiments/*/table.py; do not edit"
+TABLES_NOTE = "written by `make docs` from workflow/headroom/experiments/*/declared.py; do not edit"
 RECURRING = 3
 """Minimum number of tables for a column to be described only once."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
