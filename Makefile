@@ -59,14 +59,14 @@ reference: environment  ## run the reference studies again and compare their ver
 	  file=studies/$$study.yaml; test -f $$file || file=config.yaml; \
 	  $(MAKE) --no-print-directory study STUDY=$$file || exit 1; \
 	done
-	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
+	@$(RUN) tools.reference $(addprefix results/,$(REFERENCE)) --check
 
 renew: environment  ## decide the claims of shipped studies again, from their tables; with ARCHIVES=archives all of them, with their pages
-	@$(RUN) headroom reference $(if $(ARCHIVES),--archives "$(ARCHIVES)")
+	@$(RUN) tools.reference $(if $(ARCHIVES),--archives "$(ARCHIVES)")
 
 archives: environment  ## write all tables of finished studies, with resamples, as archives: make archives STUDIES="starter multi30k" ARCHIVES=archives
 	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
-	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
+	@$(RUN) tools.reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
 test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (3 minutes on two cores)
 	@$(CHECK) ruff check .
@@ -115,7 +115,7 @@ bench-peers: everything  ## costs beside those of TransformerLens, captum and wh
 	@$(INSIDE) python benchmarks/peers.py
 
 docs: environment  ## write the pages of the configuration and of tables
-	@$(RUN) headroom docs --table docs/configuration.md --tables docs/tables.md
+	@$(RUN) tools.docs
 
 lock: everything  ## resolve the dependencies in pyproject.toml: writes the locks of .venv and of the conda environments
 	@$(INSIDE) python envs/lock.py

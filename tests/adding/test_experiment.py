@@ -104,7 +104,6 @@ LISTED = {
         ('description="labels and metrics")\n', FIELD),
     ],
 }
-PAGES = ["--table", "configuration.md", "--tables", "tables.md"]
 
 
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
@@ -125,9 +124,6 @@ def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
         [kind, layer, "4"] for kind in "EA" for layer in "12"
     ]
 
-    project.headroom("docs", *PAGES)
-    assert "## site_sizes\n\nHow many heads every site has." in (project.root / "tables.md").read_text()
-    assert "| `site_sizes.kinds` | list of string |" in (project.root / "configuration.md").read_text()
     project.headroom("report", "--study", "toy", "--tables", table, "--output", "page.html")
     page = (project.root / "page.html").read_text()
     assert "<h2>Sizes of sites</h2>" in page

@@ -32,10 +32,11 @@ from headroom.claims.verdict import (
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
 from headroom.report.compare import main
 from headroom.report.comparison import read_finished
-from headroom.report.reference import list_shipped
 from lxml import html
 from scipy.stats import t
 from study import ROOT
+
+from tools.reference import list_shipped
 
 GENERATED, REAL = "generated text", "real text"
 

@@ -28,11 +28,12 @@ from headroom.claims.verdict import (
 )
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
-from headroom.report.reference import list_shipped
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TASKS
 from study import ROOT
 from tables import OTHER_RUN, RUN, curve, effects, study
+
+from tools.reference import list_shipped
 
 
 def test_entries_fit_their_rules_and_the_answer_their_numbers() -> None:

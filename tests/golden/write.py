@@ -20,13 +20,14 @@ import pytest
 import torch
 import yaml
 from headroom.report.__main__ import main as write_report
-from headroom.report.archives import texts_in, times_in
 from headroom.study.configuration import paths_in
 from lxml import html
 from made_once import made_once
 from models import letter_tokenizer, plain_tokenizer, toy_configuration, toy_model, toy_tokenizer
 from study import TINY, Project, new_project
 from transformers import LlamaConfig, LlamaForCausalLM, MarianConfig, MarianMTModel
+
+from tools.archives import texts_in, times_in
 
 HERE = Path(__file__).parent
 LETTERS = ("a", "b", "c", "d", "e")

@@ -11,8 +11,13 @@ import pytest
 import yaml
 from golden.test_golden import are_alike
 from headroom.core.errors import HeadroomError
-from headroom.report.archives import ARCHIVE, COPIED, TABLES, pack, read_rows, unpack
-from headroom.report.reference import (
+from headroom.settings.load import load_study
+from study import ROOT
+from tables import curve
+from tables import study as write_tables
+
+from tools.archives import ARCHIVE, COPIED, TABLES, pack, read_rows, unpack
+from tools.reference import (
     ALIKE,
     VERSIONS,
     check,
@@ -24,10 +29,6 @@ from headroom.report.reference import (
     write_index,
     write_versions,
 )
-from headroom.settings.load import load_study
-from study import ROOT
-from tables import curve
-from tables import study as write_tables
 
 SHIPPED = ROOT / "reports" / "reference"
 

@@ -16,9 +16,10 @@ from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import FAILS, HOLDS, OF_ONE_MODEL, UNDECIDED, Number
 from headroom.core.statistics import Estimate
 from headroom.report.comparison import GroundCell, read_finished
-from headroom.report.reference import list_shipped
 from headroom.study.selection import rows_where
 from study import ROOT
+
+from tools.reference import list_shipped
 
 SHIPPED = ROOT / "reports" / "reference"
 TEXT = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/results.md"))

@@ -33,9 +33,7 @@ encoder --source directory --corpus x --output x => error: --path: missing; --so
 new => new: error: the following arguments are required: model
 new . --text none => error: .: no weights; add model.safetensors
 compare none --output x => error: none
-reference none --check => error: none
 report --study x => report: error: the following arguments are required: --output
-docs --table => docs: error: argument --table: expected one argument
 """,
     flags=re.M,
 )

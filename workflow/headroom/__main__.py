@@ -27,8 +27,6 @@ OTHERS = (
     ("Data", "new", "headroom.new", "write the study of a model that you have"),
     ("Answers", "report", "headroom.report.__main__", "write the report"),
     ("Answers", "compare", "headroom.report.compare", "put verdicts and curves of finished studies on one page"),
-    ("Answers", "reference", "headroom.report.reference", "ship finished studies, or compare a rerun with them"),
-    ("Answers", "docs", "headroom.docs", "write the generated pages"),
 )
 """The stages that belong to no experiment: group, name, module, description."""
 

@@ -38,7 +38,7 @@ UNJUDGED = (NOT_COMPARABLE, UNDECIDED, NOT_RUN)
 """Verdicts without a number that decides, the one that says most first."""
 
 SHIPPED = Path(__file__).with_name("grounds.csv")
-"""What the reference studies say of every claim by ground, as `headroom reference` writes it."""
+"""What the reference studies say of every claim by ground, as `make renew` writes it."""
 
 Row = dict[str, Any]
 

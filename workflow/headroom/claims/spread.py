@@ -16,7 +16,7 @@ from headroom.claims.verdict import JUDGED
 from headroom.study.selection import rows_where
 
 SHIPPED = Path(__file__).with_name("spreads.csv")
-"""The spreads within the reference studies, as `headroom reference` writes them."""
+"""The spreads within the reference studies, as `make renew` writes them."""
 
 
 class Spread(NamedTuple):

@@ -1,16 +1,10 @@
-"""Write the generated files: the pages on configuration and tables."""
+"""Write the pages on configuration and tables from their declarations: `make docs`."""
 
-import argparse
-import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-
-from headroom.core.command import stage_parser
-from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path
 from headroom.core.table import Column, Table
 from headroom.experiments.tables import REGISTRY
 from headroom.settings.study import Study
@@ -19,7 +13,7 @@ from headroom.settings.tasks import ClassificationSettings, LanguageSettings, Tr
 Schema = dict[str, Any]
 
 KINDS: tuple[Any, ...] = (TranslationSettings, ClassificationSettings, LanguageSettings)
-"""The models of all kinds of tasks; the others are described by what they do not share with the first."""
+"""The models of all kinds of tasks."""
 
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
 TABLES_NOTE = "written by `make docs` from workflow/headroom/experiments/*/declared.py; do not edit"
@@ -98,61 +92,30 @@ def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterato
 
 
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
-    """Yield the table of a section's own keys, then the sections within it; `example` has its defaults.
-
-    Of a section that translation has too, other tasks list only what differs.
-    """
-    own_first = sorted(
-        section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
-    )
-    twins = root["$defs"][KINDS[0].__name__]["properties"] if isinstance(example, KINDS[1:]) else {}
-    same = [name for name in own_first if section["properties"][name] == twins.get(name)]
-    same = [name for name in same if name != "arms"]  # by default other ones
-    parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
-    own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner) and name not in same}
-    if same:
-        yield from ["", f"As for translation: {', '.join(f'`{name}`' for name in same)}."]
-    if own:
+    """Yield the table of a section's own keys, then the sections within it; `example` has its defaults."""
+    parts = {name: (entry, _resolve(entry, root)) for name, entry in section["properties"].items()}
+    if own := {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}:
         yield from ["", *_rows({"properties": own}, root, prefix)]
     for name, (entry, inner) in parts.items():
-        if _is_section(inner) and name not in same:
+        if _is_section(inner):
             yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
-            default = getattr(example, name, None)
-            yield from _inner(entry, inner, root, default, f"{prefix}{name}", twins.get(name), level + 1)
+            yield from _inner(entry, inner, root, getattr(example, name, None), f"{prefix}{name}", level + 1)
 
 
-def _inner(
-    entry: Schema, inner: Schema, root: Schema, example: Any, path: str, twin: Schema | None, level: int
-) -> Iterator[str]:
+def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, level: int) -> Iterator[str]:
     """Yield one section: its description and its keys, each once for all of its variants."""
-    same = _resolve(twin, root) if twin else {}
-    if inner in [_resolve(form, root) for form in same.get("oneOf", ())]:
-        key = same["discriminator"]["propertyName"]
-        yield f"{_plain(entry['description'])}. As for translation with `{key}: {inner['properties'][key]['const']}`."
-        return
     values = inner.get("additionalProperties")
     named = isinstance(values, dict)
     if isinstance(values, dict):
         inner, path = _resolve(values, root), f"{path}.<name>"
     if "properties" in inner:
         yield _plain(inner.get("description", ""))
-        keys, known = inner["properties"], _resolve(twin, root)["properties"] if twin and not named else {}
-        other = {name: key for name, key in keys.items() if key != known.get(name)}
-        if 2 * len(other) < len(keys):
-            without = [f"`{name}`" for name in known if name not in keys]
-            yield from ["", f"As for translation{', but without ' if without else ''}{', '.join(without)}."]
-            inner = {"properties": other}
-        if not inner["properties"]:
-            return
         yield from _section(inner, root, next(iter(example.values())) if named else example, f"{path}.", level)
         return
     key = inner["discriminator"]["propertyName"]
     chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key, None)
     default = f"{key} {_literal(chosen)}" if chosen else "unset" if "default" in entry else "none, it is required"
     yield f"{_plain(entry.get('description', ''))}. Default: {default}."
-    if twin and _forms(twin) == _forms(entry):
-        yield from ["", "Forms and keys are those of translation."]
-        return
     forms = {
         value: _resolve({"$ref": reference}, root) for value, reference in inner["discriminator"]["mapping"].items()
     }
@@ -175,12 +138,6 @@ def _all_but(values: list[str], every: list[str]) -> str:
     if len(without) < len(values):
         return f"all but {', '.join(without)}" if without else "all"
     return ", ".join(values)
-
-
-def _forms(entry: Schema) -> Schema | None:
-    """Return the discriminator of a section's variants, None for a single variant."""
-    values = entry.get("additionalProperties")
-    return (values if isinstance(values, dict) else entry).get("discriminator")
 
 
 def _rows(section: Schema, root: Schema, prefix: str) -> Iterator[str]:
@@ -242,27 +199,6 @@ def _plain(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = stage_parser("docs", "Write the pages on configuration and tables.")
-    parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
-    parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
-    parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
-    return parser
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write all files, or with `--check` raise HeadroomError if one is out of date."""
-    options = build_parser().parse_args(arguments)
-    made = (
-        (options.table, table_text()),
-        (options.tables, tables_text()),
-    )
-    for path, text in made:
-        if options.check:
-            if not path.exists() or path.read_text(encoding="utf-8") != text:
-                raise HeadroomError(f"{path}: out of date; run `make docs`")
-        else:
-            with atomic_path(path) as temporary:
-                temporary.write_text(text, encoding="utf-8", newline="\n")
-            logging.info("wrote %s", path)
+if __name__ == "__main__":
+    for path, text in {"docs/configuration.md": table_text(), "docs/tables.md": tables_text()}.items():
+        Path(path).write_text(text, encoding="utf-8", newline="\n")

@@ -1,6 +1,6 @@
 """Ship the reports, answers and tables of finished studies with the project, or compare a rerun with those shipped.
 
-`python -m headroom reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
+`python -m tools.reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
 attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the
 versions, and the tables without resamples. A page with the verdicts of all shipped studies goes to
 `reports/reference/index.html`.
@@ -24,15 +24,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.core.command import run, stage_parser
+from headroom.claims.answer import answer
+from headroom.claims.entries import papers_asked
+from headroom.claims.evaluation import evaluate
+from headroom.claims.pooling import write_grounds
+from headroom.claims.rows import claim_rows, number_rows
+from headroom.claims.table import ANSWER, CLAIMS, NUMBERS
+from headroom.core.command import run
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, write_lines
-from headroom.report.archives import ARCHIVE, COPIED, TABLES, pack, pack_shipped, read_rows, texts_in, times_in, unpack
+from headroom.core.resamples import MissingResamplesError
+from headroom.report import __main__ as report
+from headroom.report import compare
+from headroom.report.provenance import versions
+from headroom.study.configuration import found_in, paths_in
+
+from tools.archives import ARCHIVE, COPIED, TABLES, pack, pack_shipped, read_rows, texts_in, times_in, unpack
 
 ALIKE = 1e-4
 """Difference, absolute or relative, up to which numbers are the same if one is computed from shipped tables."""
 
-GROUNDS = Path(__file__).parents[1] / "claims" / "grounds.csv"
+GROUNDS = Path("workflow/headroom/claims/grounds.csv")
 """What the shipped studies say of every claim by ground: reports of generated text show it beside."""
 
 VERSIONS = "versions.txt"
@@ -51,7 +63,7 @@ TIMED_NUMBERS = ("speedup", "masked_speedup", "update_time")
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
-    parser = stage_parser("reference", __doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add(
         "results",
@@ -98,9 +110,6 @@ def ship(results: Path, directory: Path) -> None:
     Raises:
         HeadroomError: If one of the tables is missing; then nothing is written.
     """
-    from headroom.report import __main__ as report
-    from headroom.study.configuration import paths_in
-
     files = {name: results / name for name in COPIED}
     if missing := [path for path in files.values() if not path.is_file()]:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before shipping it")
@@ -117,8 +126,6 @@ def ship(results: Path, directory: Path) -> None:
 
 def write_versions(path: Path) -> None:
     """Write the versions of Python and of the packages that a study was run with."""
-    from headroom.report.provenance import versions
-
     found = {"python": platform.python_version(), **versions()}
     write_lines(path, [f"{package} {version}" for package, version in found.items()])
 
@@ -154,8 +161,6 @@ def renew(shipped: Path, archives: Path | None, grounds: Path) -> None:
 
 def _unpack_whole(study: Path, archives: Path | None, parent: Path) -> Path | None:
     """Return all tables of a shipped study, from an archive that has its trainings; None without one."""
-    from headroom.study.configuration import found_in
-
     archive = archives / study.name / ARCHIVE if archives else None
     if not archive or not archive.is_file():
         return None
@@ -177,13 +182,6 @@ def decide(results: Path, shipped: Path, alike: float) -> None:
         shipped: The directory of the shipped study.
         alike: The difference up to which numbers are alike, as `ALIKE`.
     """
-    from headroom.claims.answer import answer
-    from headroom.claims.entries import papers_asked
-    from headroom.claims.evaluation import evaluate
-    from headroom.claims.rows import claim_rows, number_rows
-    from headroom.claims.table import ANSWER, CLAIMS, NUMBERS
-    from headroom.study.configuration import found_in
-
     tables = found_in(results)
     asked = [claim for paper in papers_asked(tables) for claim in paper.claims]
     by_claim = {claim.id: _with_resamples(evaluate, tables, [claim]) for claim in asked}
@@ -228,8 +226,6 @@ def _are_close(one: str, other: str, alike: float) -> bool:
 
 def _with_resamples(compute: Callable[..., list[Any]], *given: Any) -> list[Any] | None:
     """Return what a function of tables finds; None if it needs resamples that they lack."""
-    from headroom.core.resamples import MissingResamplesError
-
     try:
         return compute(*given)
     except MissingResamplesError:
@@ -244,15 +240,11 @@ def list_shipped(shipped: Path) -> list[Path]:
 
 def write_index(shipped: Path) -> None:
     """Write the page with the verdicts of all shipped studies."""
-    from headroom.report import compare
-
     compare.main([*map(str, list_shipped(shipped)), "--output", str(shipped / "index.html")])
 
 
 def write_shipped_grounds(shipped: Path, path: Path) -> None:
     """Write what the shipped studies say of every claim by ground."""
-    from headroom.claims.pooling import write_grounds
-
     write_grounds(list_shipped(shipped), path)
 
 

@@ -7,13 +7,14 @@ import io
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from headroom.claims.evidence import by_run
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
-
-if TYPE_CHECKING:
-    from headroom.core.table import Table
+from headroom.core.resamples import resamples_beside
+from headroom.core.table import Table
+from headroom.study.configuration import found_in, paths_in
+from headroom.study.tables import TABLES as DECLARED
 
 TABLES = ("claims.csv", "numbers.csv")
 """What a rerun must equal, byte for byte, without the rows of measured times."""
@@ -63,9 +64,6 @@ def pack(results: Path, archive: Path) -> None:
     Raises:
         HeadroomError: If the study has no tables or no configuration.
     """
-    from headroom.core.resamples import resamples_beside
-    from headroom.study.configuration import paths_in
-
     if missing := [path for path in (results / name for name in COPIED) if not path.is_file()]:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before packing its tables")
     found = paths_in(results)
@@ -79,10 +77,6 @@ def pack_shipped(results: Path, archive: Path) -> None:
 
     Of runs that are no baseline they have only what rules read.
     """
-    from headroom.claims.evidence import by_run
-    from headroom.study.configuration import found_in, paths_in
-    from headroom.study.tables import TABLES as DECLARED
-
     files = {"configuration.json": (results / "configuration.json").read_bytes()}
     views = found_in(results).views.values() if paths_in(results) else ()
     baselines = {run for view in views for rows in by_run(view.scores, view) for run in rows["run"]}

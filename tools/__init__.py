@@ -1,0 +1,1 @@
+"""Programs of developers: the generated pages and the shipped studies."""
