@@ -90,7 +90,7 @@ def generating(project: Project, running: "subprocess.Popen[bytes]") -> Path:
 def test_numbers_are_those_of_local_jobs_and_a_killed_job_is_not_waited_for(
     project: Project, finished: Finished
 ) -> None:
-    with submitted(project, SCORES, LONG, "--keep-going") as running:
+    with submitted(project, SCORES, LONG, "--keep-going", "--retries", "0") as running:
         job = generating(project, running)
         os.killpg(group_of(job), signal.SIGKILL)
         assert running.wait(PATIENCE) == 1

@@ -215,5 +215,5 @@ RULES = (
     Rule(stages=(TREES,), name="treebank", environment="plain", priority=100, minutes=30),
     Rule(stages=(SEGMENT,), minutes=60),
     Rule(stages=(ENCODE,), priority=60, minutes=60),  # trainings, the longest jobs, wait for it
-    Rule(stages=(RELEASE,), by_kind=True, priority=100, minutes=4 * 60),
+    Rule(stages=(RELEASE,), by_kind=True, priority=100, minutes=4 * 60, megabytes=4000),
 )
