@@ -148,7 +148,7 @@ class Translation(Kind):
     def last_whole(self, work: Path, early: Sequence[float] = ()) -> int:
         from headroom.engines.fairseq.training import last_whole_epoch
 
-        return last_whole_epoch(work, early=early)
+        return last_whole_epoch(work, early)
 
     def files(self, epoch: int) -> list[str]:
         """Return the names of the files, or directories, that take their places at the end of an epoch, in order."""

@@ -93,7 +93,7 @@ def functions(pretrained: bool = False, lacking: int = 0) -> Given:
 def surviving(untrained: str) -> Given:
     """Return a pruned model that was labelled again, in which a function is lost."""
     roles = [role("E1:1", "-1"), role("E1:2", untrained, model="untrained")]
-    names = ("hard-concrete.E.0.1", "controls.E.random1-7-heads")
+    names = ("hard-concrete.E.0.1", "controls.E.random1-0.875")
     after = [role("E2:1", "+1", model=name) for name in names]
     models = [pruned(7, 0.0, heads=8, setting=0.1), pruned(7, 0.0, heads=8, setting=7, method="random", draw=1)]
     models = [row | {"removed": "E1:1"} for row in models]

@@ -66,11 +66,11 @@ GATES_MODEL = _moment(
     "gates: a pruned model half written",
     "gates",
     "write */new/.README.md.*",
-    f"gates/{CLASSIFIER}.exact.all",
+    f"gates/{CLASSIFIER}.hard-concrete.all",
     (
-        f"pruned_models/{CLASSIFIER}.exact.all.csv",
-        f"gates/{CLASSIFIER}.exact.all.csv",
-        f"pruned_models/{CLASSIFIER}/exact.all/**/*",
+        f"pruned_models/{CLASSIFIER}.hard-concrete.all.csv",
+        f"gates/{CLASSIFIER}.hard-concrete.all.csv",
+        f"pruned_models/{CLASSIFIER}/hard-concrete.all/**/*",
     ),
 )
 TABLE = _moment(

@@ -42,7 +42,7 @@ def table(path, of, rows):
 def test_mistakes_in_settings_are_told_with_their_keys():
     needs = {"ablation": "needs every seed", "gates": "needs gates"}
     for found, reported in (
-        (check("t", ["gradient-example", "relevance", "gates-exact"], "gradient-example"), []),
+        (check("t", ["gradient-example", "relevance", "gates"], "gradient-example"), []),
         (check("t", ["gradient-example", "grad"], "gradient-example"), ["unknown criterion 'grad'; use ablation, "]),
         (check("t", ["gradient-token"], "gradient-example"), ["main: 'gradient-example' is not in pruning.criteria"]),
         (check("t", ["relevance"], "relevance"), ["main: 'relevance' is not scored at every epoch; use gradient-"]),
@@ -105,15 +105,10 @@ class TestReading:
         assert set(criterion_scores("ablation", [path], epoch=3).values()) == {len("choosebleu")}
         assert set(criterion_scores("ablation", [path], epoch=3, chosen_on="test").values()) == {len("testbleu")}
 
-    def test_survival_is_read_from_the_method_s_own_table(self, tmp_path):
-        paths = [
-            table(tmp_path / f"{method}.csv", GATES, [FITTED | {"method": method, "kept": kept}])
-            for method, kept in (("hard-concrete", 0), ("exact", 1))
-        ]
-        assert set(criterion_scores("gates", paths, epoch=3).values()) == {0.0}
-        assert set(criterion_scores("gates-exact", paths, epoch=3).values()) == {1.0}
-        with pytest.raises(HeadroomError, match="no scores by gates-exact-straight-through at epoch 3"):
-            criterion_scores("gates-exact-straight-through", paths, epoch=3)
+    def test_survival_is_the_share_of_lambdas(self, tmp_path):
+        rows = [FITTED | {"method": "hard-concrete", "setting": place, "kept": place} for place in (0, 1)]
+        path = table(tmp_path / "gates.csv", GATES, rows)
+        assert set(criterion_scores("gates", [path], epoch=3).values()) == {0.5}
 
     def test_what_is_missing_is_asked_for(self, tmp_path):
         path = table(tmp_path / "relevance.csv", RELEVANCE, [{"measure": "relevance", "half": "all"}])

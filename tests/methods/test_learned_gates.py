@@ -1,7 +1,7 @@
-"""Gates that are learned: hard-concrete distributions, exactly K, fixed ones, and the further training with them."""
+"""Gates that are learned by hard-concrete distributions, fixed ones, and the further training with them."""
 
 import math
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 import torch
@@ -9,23 +9,10 @@ from headroom.core.heads import Head, Site, all_heads
 from headroom.engines.fairseq.model import TranslationModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
-from headroom.methods.continued_training import continue_training, controls, list_learned
-from headroom.methods.learned_gates import (
-    COLDEST,
-    HOTTEST,
-    ExactGates,
-    FixedGates,
-    HardConcreteGates,
-    find_profile,
-    gumbel,
-    hard_top_k,
-    soft_top_k,
-    temperature,
-    top_k,
-)
+from headroom.methods.continued_training import continue_training, controls
+from headroom.methods.learned_gates import FixedGates, HardConcreteGates, find_profile
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
-SCORES = torch.tensor([0.3, -1.0, 2.0, 0.3, 0.0, 0.3, -1.0])
 
 
 def located(*log_alpha):
@@ -73,64 +60,19 @@ class TestHardConcreteGates:
 
     def test_they_start_almost_surely_open(self):
         gates = HardConcreteGates(heads=50, strength=0.1, seed=1)
-        assert float(gates.draw(0.0).detach().mean()) > 0.9
+        assert float(gates.draw().detach().mean()) > 0.9
         assert gates.kept().sum() == 50
 
     def test_they_are_drawn_for_every_batch_and_alike_for_equal_seeds(self):
         one, other = (HardConcreteGates(heads=50, strength=0.1, seed=3) for _ in range(2))
-        first, second = one.draw(0.0), one.draw(0.0)
+        first, second = one.draw(), one.draw()
         assert not torch.equal(first, second)
-        assert torch.equal(first, other.draw(0.0))
+        assert torch.equal(first, other.draw())
 
     def test_zero_or_one_whichever_is_likelier(self):
         gates = located(-5.0, -0.01, 0.01, 5.0)
         assert gates.kept().tolist() == [0, 0, 1, 1]
         assert gates.undecided() == 2
-
-
-class TestTopK:
-    def test_exactly_k_whatever_the_ties(self):
-        for scores, k in product((SCORES, torch.zeros(7)), range(8)):
-            gates = top_k(scores, k)
-            assert gates.sum() == k
-            assert set(gates.tolist()) <= {0.0, 1.0}
-
-    def test_soft_ones_add_up_to_k(self):
-        for heat, k in product((HOTTEST, COLDEST, 1e-3), range(8)):
-            assert float(soft_top_k(SCORES, k, heat).sum()) == pytest.approx(k, abs=1e-5)
-
-    def test_soft_ones_by_hand(self):
-        # p1 = softmax(log 1, log 3) = (1/4, 3/4); r <- r + log(1 - p1) makes the odds 3/4 : 3/4; p2 = (1/2, 1/2)
-        gates = soft_top_k(torch.tensor([0.0, torch.log(torch.tensor(3.0))]), 2, 1.0)
-        assert gates.tolist() == pytest.approx([0.75, 1.25])
-
-    def test_straight_through_is_hard_forward_and_soft_backward(self):
-        scores = torch.tensor([0.1, 0.4, -0.2], requires_grad=True)
-        weights = torch.tensor([1.0, -2.0, 3.0])
-        gates = hard_top_k(scores, 1, 0.5)
-        assert gates.tolist() == [0, 1, 0]
-        (found,) = torch.autograd.grad((gates * weights).sum(), scores)
-        (soft,) = torch.autograd.grad((soft_top_k(scores, 1, 0.5) * weights).sum(), scores)
-        assert torch.equal(found, soft)
-        assert soft.abs().sum() > 0.1
-
-
-class TestExactGates:
-    def test_exactly_k(self):
-        for k, straight_through in product(range(7), (False, True)):
-            gates = ExactGates(heads=6, k=k, straight_through=straight_through, seed=1)
-            assert gates.kept().sum() == k
-            for progress in (0.0, 0.3, 0.99, 1.0):
-                assert float(gates.draw(progress).detach().sum()) == pytest.approx(k, abs=1e-4)
-
-    def test_the_temperature_falls_log_linearly(self):
-        expected = [HOTTEST, (HOTTEST * COLDEST) ** 0.5, COLDEST]
-        assert [temperature(progress) for progress in (0.0, 0.5, 1.0)] == pytest.approx(expected)
-
-    def test_gumbel_noise_has_the_right_mean(self):
-        drawn = gumbel(torch.rand(200_000, generator=torch.Generator().manual_seed(0)))
-        assert float(drawn.mean()) == pytest.approx(0.5772, abs=0.01)  # Euler's constant
-        assert torch.isfinite(gumbel(torch.tensor([0.0, 1.0]))).all()
 
 
 WORTH = torch.tensor([0.02, 0.5, 0.01, 0.9, 0.4, 0.03, 0.6, 0.01])
@@ -139,9 +81,9 @@ WORTH = torch.tensor([0.02, 0.5, 0.01, 0.9, 0.4, 0.03, 0.6, 0.01])
 
 def learn(source, updates):
     optimizer = torch.optim.Adam(source.parameters(), lr=0.1)
-    for update in range(updates):
+    for _ in range(updates):
         optimizer.zero_grad()
-        loss = (WORTH * (1 - source.draw(update / updates))).sum() + source.penalty()
+        loss = (WORTH * (1 - source.draw())).sum() + source.penalty()
         if loss.requires_grad:
             loss.backward()
             optimizer.step()
@@ -149,9 +91,6 @@ def learn(source, updates):
 
 
 def test_gates_learn_which_heads_are_worth_most():
-    for straight_through in (False, True):
-        gates = learn(ExactGates(heads=8, k=3, straight_through=straight_through, seed=1), 300)
-        assert gates.kept().tolist() == [0, 1, 0, 1, 0, 0, 1, 0]
     gates = learn(HardConcreteGates(heads=8, strength=0.15, seed=1), 600)  # those worth more than lambda
     assert gates.kept().tolist() == [0, 1, 0, 1, 1, 0, 1, 0]
     assert gates.undecided() == 0
@@ -221,16 +160,12 @@ def test_a_large_penalty_closes_every_gate_and_a_small_one_few(toy, lively_check
 
 SOURCES = {
     "hard-concrete": lambda heads: HardConcreteGates(heads=heads, strength=0.1, seed=1),
-    "exact": lambda heads: ExactGates(heads=heads, k=6, straight_through=False, seed=1),
-    "exact-straight-through": lambda heads: ExactGates(heads=heads, k=6, straight_through=True, seed=1),
-    "no head": lambda heads: ExactGates(heads=heads, k=0, straight_through=False, seed=1),
     "fixed": no_gates,
 }
 
 
-@pytest.mark.parametrize(("name", "alone"), zip(SOURCES, (0, 4, 4, 4, 0)))
-def test_weights_have_equally_many_updates_and_gates_are_learned_before(lively, texts, monkeypatch, name, alone):
-    """Exact gates are learned alone, in the first updates; all gates are fixed in the last."""
+@pytest.mark.parametrize("name", SOURCES)
+def test_weights_have_equally_many_updates_and_gates_are_fixed_in_the_last(lively, texts, monkeypatch, name):
     source, seen, calls, step = SOURCES[name](24), [], [], continued_training._step
     learned = source.parameters()
 
@@ -244,26 +179,15 @@ def test_weights_have_equally_many_updates_and_gates_are_learned_before(lively, 
     train(lively, texts, lambda _: source, gate_updates=4, updates=6, **way)
     states = [*(state for state, *_ in seen), weights(lively.model)]
     moved = [any(not torch.equal(a[key], b[key]) for key in a) for a, b in pairwise(states)]
-    assert moved == [False] * alone + [True] * 10
+    assert moved == [True] * 10
     assert calls == ([(4, False)] if learned else [])
     first = 4 if learned else 0
     assert [gates.requires_grad for *_, gates in seen] == [True] * first + [False] * (len(seen) - first)
     assert all(torch.equal(gates, source.kept()) for *_, gates in seen[first:])
     values = [value for _, own, _ in seen for value in own]
     moved = [not torch.equal(a, b) for a, b in pairwise(values)]
-    if learned and name != "no head":
+    if learned:
         assert moved == [True] * 4 + [False] * (len(values) - 5)
-
-
-def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(toy, lively_checkpoint, texts):
-    """The updates of the gates before leave no trace: not in the weights, Adam's moments, batches or dropout."""
-    source = SOURCES["exact"](24)
-    selected, control = (loaded(toy, lively_checkpoint) for _ in range(2))
-    _, heads = train(selected, texts, lambda _: source)
-    assert source.scores.any()
-    train(control, texts, lambda _: FixedGates(find_profile(source.kept(), heads), heads))
-    for value, expected in zip(selected.model.parameters(), control.model.parameters(), strict=True):
-        torch.testing.assert_close(value, expected)
 
 
 def loaded(toy, checkpoint):
@@ -272,13 +196,6 @@ def loaded(toy, checkpoint):
 
 HEADS = [Head("E", layer, head) for layer in range(1, 5) for head in range(1, 5)]
 SETTINGS = GateSettings(penalties=(0.5, 0.25), kept_shares=(0.25, 1.0), random_draws=2)
-
-
-def test_one_per_share_with_exactly_so_many_heads():
-    for method in ("exact", "exact-straight-through"):
-        plans = list(list_learned(method, SETTINGS, 16, seed=1))
-        found = [(plan.setting, plan.name, int(plan.source.kept().sum())) for plan in plans]
-        assert found == [(4, "0.25", 4), (16, "1", 16)]
 
 
 def test_controls_keep_all_the_best_and_random_ones():

@@ -57,10 +57,8 @@ translation.pruning.criteria: [gradient-example, gates], translation.gates: {way
 translation.bakeoff.retraining: {share: 1} => translation.bakeoff.retraining.share:
 translation.bakeoff: {criteria: [wanda], retraining: {updates: 5}} => translation.bakeoff:
 translation.gates.kept_shares: [1.5] => translation.gates: … kept_shares: 1.5
-translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 exceeds scope E; give at most 4
 translation.gates.penalties: [0.1234567, 0.12345671] => translation.gates:
 translation.gates.from_scratch: [0.5] => translation.gates: … from_scratch: 0.5
-translation.gates.from_scratch_starts: [scratch, scratch] => translation.gates: … from_scratch_starts: scratch
 translation.gates.ways: [hard-concrete.X] => translation.gates.ways.0: … 'hard-concrete.E'
 translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test

@@ -29,7 +29,7 @@ from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
 from trainings import write_corpus
 
-ELSEWHERE = {"ablation", "confidence", "gates", "gates-exact", "gates-exact-straight-through", "relevance"}
+ELSEWHERE = {"ablation", "confidence", "gates", "relevance"}
 
 
 def self_attentive(place):
@@ -119,8 +119,6 @@ def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp
     "way",
     [
         ["--method", "hard-concrete", "--penalties", "0.01"],
-        ["--method", "exact", "--kept-shares", "0.25"],
-        ["--method", "exact-straight-through", "--kept-shares", "0.75", "--kept-heads", "2"],
         ["--method", "controls", "--kept-shares", "0.5", "--random-draws", "1"],
     ],
     ids=lambda way: way[1],

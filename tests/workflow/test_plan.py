@@ -128,7 +128,7 @@ class TestGatesRate:
     def test_of_classifiers(self):
         for name, (task, rate) in self.TASKS.items():
             plan = planned(seeds=[1], classification={name: task})
-            for method in ("hard-concrete", "exact", "controls"):
+            for method in ("hard-concrete", "controls"):
                 assert gate_settings(plan, method, f"{name}.baseline.seed1")["gates"]["learning_rate"] == rate, name
 
     def test_of_translation(self):
@@ -138,9 +138,8 @@ class TestGatesRate:
 STARTS = planned(
     translation={
         "gates": {
-            "ways": ["hard-concrete.all", "exact.E"],
+            "ways": ["hard-concrete.all", "hard-concrete.E"],
             "from_scratch": [0.01],
-            "from_scratch_starts": ["scratch", "rewound-init", "rewound-epoch1"],
             "kept_shares": [0.5, 0.25, 0],
             "random_draws": 2,
         }
@@ -148,16 +147,11 @@ STARTS = planned(
 )
 
 
-def seed_of(plan, run, start):
-    return gates.seed_of_start(plan, {"run": run, "start": start})
-
-
 class TestLayoutsTrainedFromTheStart:
-    def test_have_seeds_of_their_own_unless_they_are_rewound(self):
-        seeds = {start: seed_of(STARTS, RUN, start) for start in ("scratch", "random1", "rewound-init")}
-        assert seeds == {"scratch": 2**31 + 1, "random1": 2**31 + 1, "rewound-init": 1}
+    def test_have_seeds_of_their_own(self):
+        assert gates.new_seed(STARTS, {"run": RUN}) == 2**31 + 1
         far = planned(seeds=[2**32 - 1], translation={})
-        assert seed_of(far, "translation.baseline.seed4294967295", "scratch") == 2**31 - 1
+        assert gates.new_seed(far, {"run": "translation.baseline.seed4294967295"}) == 2**31 - 1
 
 
 def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):

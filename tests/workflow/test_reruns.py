@@ -75,7 +75,7 @@ LEFT_OUT = {
     "pruning.(step|test_examples)": "pruning_compared",
     "pruning.main": "pruning_compared gates",
     "gates.(penalties|random_draws)": "from_scratch gates gates_controls",
-    "gates.(kept_shares|kept_heads)": "from_scratch gates",
+    "gates.kept_shares": "from_scratch gates",
     "gates.gate_learning_rate": "from_scratch",
     "treebank.sentences": "treebank",  # of trees that come with the text
 }

@@ -54,19 +54,14 @@ class Training(ABC, Generic[Settings]):
     unit: ClassVar[str]
 
     @property
-    def first(self) -> int:
-        """Number of the first epoch."""
-        return 1
-
-    @property
     def epochs(self) -> int:
         """Number of the last epoch."""
         return int(self.training.epochs)
 
     @property
     def early(self) -> Sequence[float]:
-        """Shares of the first epoch after which a model is kept; empty if training begins later."""
-        return tuple(self.training.early_checkpoints) if self.first == 1 else ()
+        """Shares of the first epoch after which a model is kept."""
+        return tuple(self.training.early_checkpoints)
 
     @abstractmethod
     def check(self) -> None:
@@ -146,9 +141,9 @@ def read_record(work: Path, epoch: int) -> EpochRecord:
     return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
 
 
-def read_records(work: Path, epochs: int, first: int = 1) -> list[EpochRecord]:
-    """Return the records of all epochs from the first one of a training up to the given one."""
-    return [read_record(work, epoch) for epoch in range(first, epochs + 1)]
+def read_records(work: Path, epochs: int) -> list[EpochRecord]:
+    """Return the records of all epochs up to the given one."""
+    return [read_record(work, epoch) for epoch in range(1, epochs + 1)]
 
 
 def early_due(early: Sequence[float], update: int, updates: int) -> list[float]:
@@ -190,9 +185,9 @@ def carry_out(
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
-        every = [*training.early, *range(training.first, training.epochs + 1)]
+        every = [*training.early, *range(1, training.epochs + 1)]
         export(training, work, checkpoints, every[-1:] if last_only else every)
-    return read_records(work, last, training.first)
+    return read_records(work, last)
 
 
 def _take_part(notify: Notify, *, training: Training, epochs: int, work: Path) -> None:

@@ -36,13 +36,10 @@ CRITERION_NAMES = {
 
 METHOD_NAMES = {
     "hard-concrete": "hard concrete",
-    "exact": "exact K",
-    "exact-straight-through": "exact K, straight through",
     "continued": "all heads, trained further",
     "gradient": "best by gradient, trained further",
     "random": "random heads, trained further",
     "scratch": "same layout from scratch",
-    "rewound": "same layout rewound",
     "random-scratch": "random layout from scratch",
 }
 SCOPES = {"E": "encoder heads", "all": "all heads"}

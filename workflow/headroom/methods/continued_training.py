@@ -3,13 +3,12 @@
 It has two phases. In the first one gates are learned, by hard concrete together with the weights, and in the second one
 the weights are trained on without the heads whose gate is then zero. The same loop serves heads that are removed from
 the start, and plain training: all of them have the same updates of the weights, batches, dropout and learning rates,
-and differ only in their gates. Exact selection learns its gates before the weights, in additional updates.
+and differ only in their gates.
 """
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import torch
@@ -26,7 +25,7 @@ from headroom.engines.head_model import HeadModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.experiments.training.declared import TRAINING
 from headroom.methods.judging import difference
-from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
+from headroom.methods.learned_gates import FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, take_first
 
 _CLIP = 1.0  # maximum norm of the weights' gradient
@@ -48,12 +47,11 @@ def continue_training(
     The loss is the mean negative log-likelihood of a target in nats, plus the penalty of gates that are being learned.
     Gates, if the source has any to learn, are learned for `settings.gate_updates` and then fixed at 0 or 1. The weights
     have `settings.weight_updates` under any gates: their learning rate is constant and then, for the last
-    `settings.updates`, falls linearly to zero. They are trained while gates are learned, or after that if the source
-    learns its gates alone. The learning rate of gates is constant.
+    `settings.updates`, falls linearly to zero. The learning rate of gates is constant.
 
     Args:
         model: A trained model.
-        batches: Training batches, reshuffled after every pass; with a separate order for updates of only the gates.
+        batches: Training batches, reshuffled after every pass.
         source: The source of the gates of each batch.
         heads: The heads with a gate, in the order of the source's values.
         scope: `all` trains all weights, `E` only those of the encoder.
@@ -67,21 +65,18 @@ def continue_training(
     """
     weights, gates = model.trainable(scope), source.parameters()
     learning = settings.gate_updates if gates else 0
-    alone = learning if source.alone else 0
-    total = alone + settings.weight_updates
-    optimizer, schedule = _make_optimizer(weights, gates, settings, total)
+    optimizer, schedule = _make_optimizer(weights, gates, settings)
     model.model.train().requires_grad_(False)
+    for weight in weights:
+        weight.requires_grad_(True)
     torch.manual_seed(seed)
-    steps = Steps("further training", total, "updates")
-    parts = (alone, f"gates {seed}"), (settings.weight_updates, f"batches {seed}")
+    steps = Steps("further training", settings.weight_updates, "updates")
     try:
-        for update, batch in enumerate(chain.from_iterable(_draw_batches(batches, *part) for part in parts)):
-            if update == alone:
-                _release(weights, seed)
+        for update, batch in enumerate(_draw_batches(batches, settings.weight_updates, f"batches {seed}")):
             if update == learning > 0:
                 _interrupt(model, when_learned)
             is_learning = update < learning
-            values = source.draw(update / learning) if is_learning else source.kept()
+            values = source.draw() if is_learning else source.kept()
             at_sites = by_site(values.to(model.device), heads, model.sites)
             loss = _step(model, batch, at_sites, source.penalty() if is_learning else None, optimizer)
             if loss != loss:
@@ -94,22 +89,15 @@ def continue_training(
 
 
 def _make_optimizer(
-    weights: Sequence[Tensor], gates: Sequence[Tensor], settings: GateTrainingSettings, total: int
+    weights: Sequence[Tensor], gates: Sequence[Tensor], settings: GateTrainingSettings
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
     """Return the optimizer of weights and gates, and the learning rates of all updates."""
     optimizer = torch.optim.Adam(
         [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
         betas=(0.9, 0.98),
     )
-    rates = [falling(total, settings.updates), lambda _: 1.0]
+    rates = [falling(settings.weight_updates, settings.updates), lambda _: 1.0]
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rates)
-
-
-def _release(weights: Sequence[Tensor], seed: int) -> None:
-    """Let weights be trained from now on; without gradient until now, they and Adam's moments are unchanged."""
-    torch.manual_seed(seed)
-    for weight in weights:
-        weight.requires_grad_(True)
 
 
 def _interrupt(model: HeadModel, call: Callable[[], None]) -> None:
@@ -180,22 +168,11 @@ class FurtherTraining:
     """Name of its model's directory: the configured lambda or share."""
 
 
-def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
-    """Return the numbers of heads to keep, each with a name: those of the shares, then those given as numbers."""
-    if wrong := [count for count in settings.kept_heads if count > heads]:
-        raise HeadroomError(f"--kept-heads {wrong[0]}: out of range; give at most {heads}, the heads in scope")
-    shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
-    return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
-
-
-def list_learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
-    """Yield the further trainings of a method of learned gates, for a number of heads in scope."""
-    for strength in settings.penalties if method == "hard-concrete" else ():
+def list_learned(settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
+    """Yield the further trainings with learned gates, for a number of heads in scope."""
+    for strength in settings.penalties:
         gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
-        yield FurtherTraining(method, strength, 0, gates, f"{strength:g}")
-    for name, k in kept_counts(settings, heads) if method != "hard-concrete" else ():
-        exact = ExactGates(heads=heads, k=k, straight_through=method == "exact-straight-through", seed=seed)
-        yield FurtherTraining(method, k, 0, exact, name)
+        yield FurtherTraining("hard-concrete", strength, 0, gates, f"{strength:g}")
 
 
 def build_continued(heads: Sequence[Head]) -> FurtherTraining:
@@ -213,7 +190,8 @@ def controls(
     """
     yield build_continued(heads)
     units = single_units(heads)
-    for name, k in kept_counts(settings, len(heads)):
+    for share in settings.kept_shares:
+        name, k = f"{share:g}", round(share * len(heads))
         gone = take_first(least_important_first(scores, units), len(units) - k)
         yield FurtherTraining("gradient", k, 0, FixedGates(gone, heads), f"gradient-{name}")
         for draw in range(1, settings.random_draws + 1):

@@ -1,4 +1,4 @@
-"""Gates of heads in further training: learned by hard-concrete or exact selection, or fixed."""
+"""Gates of heads in further training: learned, or fixed."""
 
 import math
 from collections.abc import Sequence
@@ -11,34 +11,23 @@ from headroom.core.heads import Head, Site
 DECIDED = 0.95
 """A gate is decided if it is zero, or one, with at least this probability."""
 
-HOTTEST, COLDEST = 1.0, 0.1
-"""Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 the gradient
-nearly vanishes, so with hundreds of updates it is better to stop there and then to take the K largest."""
-
 TEMPERATURE = 0.33
 LOW, HIGH = -0.1, 1.1
 """Temperature and stretch of the hard-concrete distribution in Voita et al.'s released code."""
 
 _OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model
 _MARGIN = 1e-6  # uniform numbers of hard-concrete samples are kept this far from 0 and 1
-_SMALLEST = torch.finfo(torch.float32).tiny  # smallest complement of a probability
 
 
 class GateSource:
-    """Source of the gates of a training batch. All tensors have one value per head in scope, (N,).
-
-    Attributes:
-        alone: Whether gates are learned before the weights are trained further, not together with them.
-    """
-
-    alone = False
+    """Source of the gates of a training batch. All tensors have one value per head in scope, (N,)."""
 
     def parameters(self) -> list[Tensor]:
         """Return the parameters of the optimizer; empty for fixed gates."""
         return []
 
-    def draw(self, progress: float) -> Tensor:
-        """Return the gates of a batch while they are learned; `progress` is the completed share of these updates."""
+    def draw(self) -> Tensor:
+        """Return the gates of a batch while they are learned."""
         raise NotImplementedError
 
     def penalty(self) -> Tensor:
@@ -102,7 +91,7 @@ class HardConcreteGates(GateSource):
         """Return log alpha."""
         return [self.log_alpha]
 
-    def draw(self, progress: float) -> Tensor:  # noqa: ARG002
+    def draw(self) -> Tensor:
         """Return a new sample."""
         return self.sample(torch.rand(len(self.log_alpha), generator=self._noise))
 
@@ -149,93 +138,6 @@ class HardConcreteGates(GateSource):
 
 def _stretch(concrete: Tensor) -> Tensor:
     return (concrete * (HIGH - LOW) + LOW).clamp(0, 1)
-
-
-class ExactGates(GateSource):
-    """Exactly K gates open, chosen by differentiable subset pruning (Li, Cotterell and Sachan 2021).
-
-    Scores are learned with noise and a falling temperature while the weights are frozen; then the K largest gates are
-    open and the weights are trained: the "pipelined" form of Li et al. Training the weights with random subsets of
-    heads would degrade them in a few hundred updates.
-    """
-
-    alone = True
-
-    def __init__(self, *, heads: int, k: int, straight_through: bool, seed: int) -> None:
-        """Start with equal scores of N gates, of which K are kept open.
-
-        Args:
-            heads: N.
-            k: K.
-            straight_through: Hard gates forward and the soft gradient backward, instead of soft gates.
-            seed: The seed of the noise.
-        """
-        self.scores = torch.zeros(heads, requires_grad=True)
-        self._k = k
-        self._choose = hard_top_k if straight_through else soft_top_k
-        self._noise = torch.Generator().manual_seed(seed)
-        self.kept()
-
-    def parameters(self) -> list[Tensor]:
-        """Return the scores w."""
-        return [self.scores]
-
-    def draw(self, progress: float) -> Tensor:
-        """Return gates for perturbed scores at the temperature of the progress."""
-        noise = gumbel(torch.rand(len(self.scores), generator=self._noise))
-        return self._choose(self.scores + noise, self._k, temperature(progress))
-
-    def kept(self) -> Tensor:
-        """Return one at the K largest scores."""
-        return top_k(self.scores.detach(), self._k)
-
-
-def top_k(scores: Tensor, k: int) -> Tensor:
-    """Return 0/1 gates, shape (N,), that are one at exactly the K largest scores; ties are broken by position.
-
-    Raises:
-        ValueError: If K is not between 0 and N.
-    """
-    if not 0 <= k <= len(scores):
-        raise ValueError(f"cannot keep {k} of {len(scores)} heads")
-    chosen = torch.sort(scores, descending=True, stable=True).indices[:k]
-    return torch.zeros_like(scores).index_fill(0, chosen, 1)
-
-
-def soft_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
-    """Return gates in [0, 1], shape (N,), that add up to K; differentiable in the scores.
-
-    Gumbel soft top-K (Xie and Ermon 2019): K successive softmaxes, each without the earlier choices:
-    p = softmax(r / temperature), r <- r + log(1 - p). As the temperature falls their sum becomes `top_k`.
-
-    Args:
-        scores: Perturbed scores r = w + Gumbel noise, (N,).
-        k: The number of gates to choose.
-        temperature: Above zero.
-    """
-    rest = scores.double()
-    chosen = 0.0 * rest  # zeros with a gradient, also for K = 0
-    for _ in range(k):
-        share = torch.softmax(rest / temperature, dim=0)
-        chosen = chosen + share
-        rest = rest + torch.log((1 - share).clamp(min=_SMALLEST))
-    return chosen.to(scores.dtype)
-
-
-def hard_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
-    """Return the gates of `top_k` with the gradient of `soft_top_k`."""
-    soft = soft_top_k(scores, k, temperature)
-    return top_k(scores.detach(), k) + (soft - soft.detach())
-
-
-def gumbel(uniform: Tensor) -> Tensor:
-    """Return standard Gumbel noise from uniform numbers of (0, 1)."""
-    return -torch.log(-torch.log(uniform.clamp(_SMALLEST, 1 - 1e-7)))
-
-
-def temperature(progress: float) -> float:
-    """Return the temperature at a share of the cooling, log-linearly from `HOTTEST` to `COLDEST`."""
-    return float(HOTTEST ** (1 - progress) * COLDEST**progress)
 
 
 def by_site(values: Tensor, heads: Sequence[Head], sites: Sequence[Site]) -> dict[Site, Tensor]:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from headroom.claims.words import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
-from headroom.experiments.gates.claims import EXACT, GRADIENT, HARD_CONCRETE, hard, list_removed
+from headroom.experiments.gates.claims import GRADIENT, HARD_CONCRETE, hard, list_removed
 from headroom.experiments.roles.claims import confidence, select_held
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
@@ -40,7 +40,7 @@ STAYS, GOES = "stays", "goes"
 _PREFERRED = ("pruning", "ablation", "scores", "relevance", "attention_stats", "gates")
 """The tables whose first run is the one that is shown."""
 
-_LAYOUTS = (HARD_CONCRETE, *EXACT, GRADIENT)
+_LAYOUTS = (HARD_CONCRETE, GRADIENT)
 """Methods that choose which heads are kept; random layouts carry no information about a head, others repeat these."""
 
 

@@ -56,8 +56,6 @@ def _checks_of_task(place: str, study: Study, task: TaskSettings) -> Iterator[Ca
     for name in task.arms:
         yield lambda name=name: check_arm_name(place, name)  # type: ignore[misc]
     if isinstance(task, TranslationSettings):
-        yield lambda: check_kept_heads(place, task)
-        yield lambda: check_rewinding(place, task)
         for name, arm in task.arms.items():
             yield lambda name=name, arm=arm: check_arm_of_translation(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
     elif isinstance(task, ClassificationSettings):
@@ -117,25 +115,6 @@ def check_arm_of_translation(place: str, arm: Arm, task: TranslationSettings) ->
     heads = arm.heads or task.model.heads
     check_heads_of_arm(place, heads, task.model.width)
     check_arm(place, arm, task.model.model_copy(update={"heads": heads}).sites)
-
-
-def check_kept_heads(place: str, task: TranslationSettings) -> None:
-    """Raise ValueError if gates are to keep more heads than exist."""
-    encoder = task.model.encoder_layers * task.model.heads
-    heads = {"E": encoder, "all": encoder + 2 * task.model.decoder_layers * task.model.heads}
-    for scope in () if task.released else task.gates.scopes:
-        if wrong := [count for count in task.gates.kept_heads if count > heads[scope]]:
-            raise ValueError(f"{place}.gates.kept_heads: {wrong[0]} exceeds scope {scope}; give at most {heads[scope]}")
-
-
-def check_rewinding(place: str, task: TranslationSettings) -> None:
-    """Raise ValueError if models are to be rewound to the first epoch, and it is the last."""
-    gates = task.gates
-    if gates.from_scratch and "rewound-epoch1" in gates.from_scratch_starts and task.epochs == 1 and not task.released:
-        raise ValueError(
-            f"{place}.gates.from_scratch_starts: rewound-epoch1 needs an epoch after the first; "
-            "make training.epochs at least 2, or leave it out"
-        )
 
 
 def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) -> None:

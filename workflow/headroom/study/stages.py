@@ -165,7 +165,7 @@ def place_of(flag: str, files: Sequence[str]) -> str | list[str]:
         return os.path.dirname(files[0])
     if flag == "checkpoint":
         return models_in(files)[-1]
-    return models_in(files) if flag in ("checkpoints", "rewound") else list(files)
+    return models_in(files) if flag == "checkpoints" else list(files)
 
 
 def outputs_at(flag: str, files: Sequence[str]) -> str:

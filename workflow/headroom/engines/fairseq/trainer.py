@@ -1,6 +1,6 @@
 """Training with fairseq in this project: the command line, the task, and the Trainer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -203,11 +203,10 @@ def configuration(arguments: list[str]) -> FairseqConfig:
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, input_args=arguments))
 
 
-def build_trainer(cfg: FairseqConfig, profile: str = "", weights: Mapping[str, Tensor] | None = None) -> Trainer:
+def build_trainer(cfg: FairseqConfig, profile: str = "") -> Trainer:
     """Return fairseq's Trainer with task, model and criterion, seeded as in `fairseq-train`.
 
     The heads of a profile are sliced out before training; HeadroomError if the model has no such head.
-    `weights` are the initial weights of the full model; None for new ones.
     """
     utils.import_user_module(cfg.common)
     metrics.reset()
@@ -215,8 +214,6 @@ def build_trainer(cfg: FairseqConfig, profile: str = "", weights: Mapping[str, T
     utils.set_torch_seed(cfg.common.seed)
     task = tasks.setup_task(cfg.task)
     model = task.build_model(cfg.model)
-    if weights is not None:
-        model.load_state_dict(dict(weights))
     if profile:
         _slice(model, profile)
     task.load_dataset("valid", combine=False, epoch=1)

@@ -70,21 +70,14 @@ class TranslationTraining(Training[TrainingSettings]):
         model: The model's shape, which the arm may change.
         arm_arguments: The fairseq arguments of an arm, given the seed; its module registers their classes.
         removed: The names of the removed heads.
-        rewound: The checkpoint of the full model after its first epoch, as initial weights; None for new weights.
     """
 
     data: Path
     model: ModelSettings
     arm_arguments: Callable[[Arm, int], list[str]]
     removed: str = ""
-    rewound: Path | None = None
 
     unit = "words"
-
-    @property
-    def first(self) -> int:
-        """Number of the first epoch."""
-        return 2 if self.rewound else 1
 
     @property
     def arguments(self) -> list[str]:
@@ -102,8 +95,6 @@ class TranslationTraining(Training[TrainingSettings]):
     def check(self) -> None:
         """Raise HeadroomError if settings and machine are incompatible, or the data are not prepared."""
         _ = self.arguments
-        if self.first > self.epochs:
-            raise HeadroomError("--rewound: training ends with the first epoch; increase --epochs")
         if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
             raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
         for split in ("train", "valid"):
@@ -148,7 +139,6 @@ class TranslationTraining(Training[TrainingSettings]):
             "command": self.arguments[1:],
             "profile": self.removed,
             "data": {path.name: sha256(path) for path in files},
-            "rewound": sha256(self.rewound) if self.rewound else "",
             "versions": [torch.__version__, VERSION],
         }
 
@@ -163,9 +153,6 @@ class TranslationTraining(Training[TrainingSettings]):
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch, resuming from the newest complete state in `work`.
-
-        With `rewound`, training starts from its weights at epoch 2: with the number of updates, the learning rate and
-        the order of batches after epoch 1, and new moments of Adam.
 
         After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that
         is needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
@@ -182,22 +169,18 @@ class TranslationTraining(Training[TrainingSettings]):
         cfg.dataset.skip_invalid_size_inputs_valid_test = True  # `check` has counted them
         longest = int(min(POSITIONS, self._lengths("valid").max()))
         cfg.dataset.max_tokens_valid = max(cfg.dataset.max_tokens_valid, longest)
-        start = load_state(self.rewound) if self.rewound else None
-        trainer = build_trainer(cfg, self.removed, start and start["model"])
-        last = last_whole_epoch(work, self.first, self.early)
+        trainer = build_trainer(cfg, self.removed)
+        last = last_whole_epoch(work, self.early)
         if last:
             logger.info("resuming after epoch %d", last)
         cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
         cfg.checkpoint.save_dir = str(work)
         cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
         _, iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
-        if start and not last:
-            trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
-            iterator = trainer.get_train_iterator(self.first, load_dataset=False)
         if isinstance(trainer.lr_scheduler, AnnealedInverseSqrt):  # all epochs have as many batches: sorted by length
             updates = math.ceil(len(iterator) / cfg.optimization.update_freq[0])
             trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
-        for epoch in range(max(last + 1, self.first), epochs + 1):
+        for epoch in range(last + 1, epochs + 1):
             save = partial(self._save_early, trainer, iterator, work)
             record = _train_epoch(trainer, iterator, epoch, epochs, notify, save, self.early if epoch == 1 else ())
             check_replicas(trainer.model.parameters())
@@ -236,14 +219,14 @@ class TranslationTraining(Training[TrainingSettings]):
         save_model(state, work / f"epoch{epoch:g}.pt")
 
 
-def last_whole_epoch(work: Path, first: int = 1, early: Sequence[float] = ()) -> int:
+def last_whole_epoch(work: Path, early: Sequence[float] = ()) -> int:
     """Return the newest epoch from which training can resume, 0 for none.
 
-    `first` is the training's first epoch, and `early` has the shares of it whose models must be there too.
+    `early` has the shares of the first epoch whose models must be there too.
     """
     states = sorted((int(path.stem.removeprefix("state")) for path in work.glob("state*.pt")), reverse=True)
     for epoch in states:
-        models_there = all((work / f"epoch{e:g}.pt").is_file() for e in (*early, *range(first, epoch + 1)))
+        models_there = all((work / f"epoch{e:g}.pt").is_file() for e in (*early, *range(1, epoch + 1)))
         if models_there and is_whole(work / f"state{epoch}.pt"):
             return epoch
     return 0

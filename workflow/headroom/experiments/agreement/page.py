@@ -184,8 +184,6 @@ NAMES = {
     "confidence": "confidence",
     "relevance": "relevance",
     "gates": "gates",
-    "gates-exact": "exact K",
-    "gates-exact-straight-through": "straight-through",
 }
 """Criteria in the order of the matrix, in short; others follow."""
 

@@ -21,9 +21,8 @@ from headroom.study.selection import main_metric, parse_heads, rows_where, selec
 from headroom.study.tables import StudyTables
 
 HARD_CONCRETE = "hard-concrete"
-EXACT = ("exact", "exact-straight-through")
 CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
-REWOUND, RANDOM_SCRATCH = "rewound", "random-scratch"
+RANDOM_SCRATCH = "random-scratch"
 
 HARDENED = "hardened"
 """What `gates` says of a model whose gates were made 0 or 1 before its weights were trained on."""
@@ -56,13 +55,8 @@ def find_continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | 
 
 
 def survival(gates: pandas.DataFrame) -> "pandas.Series[float]":
-    """Return the share of settings over all kinds at which each head stays, by kind, layer and head.
-
-    Hard-concrete settings are counted; where there is none, those of exact selection.
-    """
-    rows = rows_where(gates, scope="all")
-    learned = rows_where(rows, method=HARD_CONCRETE)
-    rows = learned if len(learned) else rows
+    """Return the share of settings over all kinds at which each head stays, by kind, layer and head."""
+    rows = rows_where(gates, scope="all", method=HARD_CONCRETE)
     return rows.groupby(["kind", "layer", "head"])["kept"].mean()
 
 

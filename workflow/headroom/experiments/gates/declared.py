@@ -8,16 +8,9 @@ from headroom.core.columns import DIFFERENCE, FULL, HEAD, REMOVED, RUN, SIGNATUR
 from headroom.core.table import Column, Table
 from headroom.settings.base import Settings
 
-Way = Literal["hard-concrete.all", "exact.all", "exact-straight-through.all"]
+Way = Literal["hard-concrete.all"]
 
-ScopedWay = Literal[
-    "hard-concrete.all",
-    "hard-concrete.E",
-    "exact.all",
-    "exact.E",
-    "exact-straight-through.all",
-    "exact-straight-through.E",
-]
+ScopedWay = Literal["hard-concrete.all", "hard-concrete.E"]
 
 USUAL_RATE = 0.001
 """Learning rate of weights in further training, for models that were trained from scratch."""
@@ -56,23 +49,17 @@ class GateTrainingSettings(Settings):
 
 
 class GateSettings(GateTrainingSettings):
-    """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
+    """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), and controls."""
 
     gate_updates: PositiveInt = Field(
         600,
-        description="updates in which gates are learned: by hard concrete together with the weights, by exact "
-        "selection before them. Exact selection, controls and models from scratch have as many more updates of the "
-        "weights",
+        description="updates in which gates are learned together with the weights. Controls and models from scratch "
+        "have as many more updates of the weights",
     )
     penalties: tuple[PositiveFloat, ...] = Field(
         (0.003, 0.01, 0.03), description="lambda: penalty on an open gate in nats per target (hard-concrete)"
     )
-    kept_shares: tuple[float, ...] = Field(
-        (0.25, 0.5, 0.75), description="shares of the heads that exact selection and the controls keep"
-    )
-    kept_heads: tuple[NonNegativeInt, ...] = Field(
-        (), description="numbers of heads that exact selection and the controls keep, in addition to the shares"
-    )
+    kept_shares: tuple[float, ...] = Field((0.25, 0.5, 0.75), description="shares of the heads that the controls keep")
     random_draws: PositiveInt = Field(1, description="random layouts per share, trained further: the control")
     batch_examples: PositiveInt = Field(64, description="examples in a training batch")
     test_examples: PositiveInt | None = Field(
@@ -83,8 +70,8 @@ class GateSettings(GateTrainingSettings):
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
-        for name in ("penalties", "kept_shares", "kept_heads"):
-            written = [f"{value:g}" if isinstance(value, float) else str(value) for value in getattr(self, name)]
+        for name in ("penalties", "kept_shares"):
+            written = [f"{value:g}" for value in getattr(self, name)]
             if len(set(written)) < len(written):  # the values become file names
                 raise ValueError(f"{name}: a value is given twice; give each once")
         if wrong := [share for share in self.kept_shares if not 0 <= share <= 1]:
@@ -96,38 +83,25 @@ class ChosenGateSettings(GateSettings):
     """Learned gates, and the methods by which a study learns them."""
 
     ways: tuple[Way, ...] = Field(
-        ("hard-concrete.all", "exact.all"),
+        ("hard-concrete.all",),
         description="methods that learn which heads to keep, `<method>.<scope>`; empty for no gates and no controls",
     )
-
-
-Start = Literal["scratch", "rewound-init", "rewound-epoch1"]
-"""Initial weights of a learned layout: new ones; those of the trained model before its first update (rewinding to
-iteration 0: Frankle and Carbin 2019); those after its first epoch (late rewinding: Frankle et al. 2019). Behnke and
-Heafield 2020 rewind pruned Transformers."""
 
 
 class ScopedGateSettings(GateSettings):
     """Learned gates of models with several kinds of attention."""
 
     ways: tuple[ScopedWay, ...] = Field(
-        ("hard-concrete.E", "hard-concrete.all", "exact.all"),
+        ("hard-concrete.E", "hard-concrete.all"),
         description="methods that learn which heads to keep, `<method>.<scope>`: of all heads, or of the encoder (E) "
         "with the decoder frozen; empty for no gates and no controls",
     )
     from_scratch: tuple[PositiveFloat, ...] = Field(
         (), description="values of lambda whose layout by hard-concrete.all is also trained from the start"
     )
-    from_scratch_starts: tuple[Start, ...] = Field(
-        ("scratch",),
-        description="initial weights of such a layout, one training each: new ones with a separate seed "
-        "(scratch), or the trained run's weights before its first update (rewound-init) or after its first epoch "
-        "(rewound-epoch1)",
-    )
     from_scratch_random_draws: NonNegativeInt = Field(
         1,
-        description="random layouts with the same number of heads, trained from the new weights of `scratch`: the "
-        "control, "
+        description="random layouts with the same number of heads, trained from the same new weights: the control, "
         "one training each",
     )
 
@@ -138,9 +112,6 @@ class ScopedGateSettings(GateSettings):
             raise ValueError(
                 f"from_scratch: {unknown[0]} is not a lambda of hard-concrete.all; add it to penalties, or leave it out"
             )
-        starts = self.from_scratch_starts
-        if twice := [start for start in starts if starts.count(start) > 1]:
-            raise ValueError(f"from_scratch_starts: {twice[0]} is given twice; give it once")
         return self
 
     @property
@@ -153,8 +124,7 @@ _WAY = (
     Column(
         "method",
         "text",
-        "`hard-concrete`: gates under an L0 penalty (Voita et al. 2019); `exact`: K heads by a Gumbel soft top-K (Li et"
-        " al. 2021); `exact-straight-through`: the same with hard gates forward",
+        "`hard-concrete`: gates under an L0 penalty (Voita et al. 2019)",
     ),
     Column("scope", "text", "heads with gates: `all`, or `E`, those of the encoder, with the decoder frozen"),
     Column(
@@ -175,9 +145,9 @@ GATES = Table(
         Column(
             "score",
             "number",
-            "the learned parameter: log alpha of a hard-concrete gate, the score w of exact selection",
+            "the learned parameter: log alpha of a hard-concrete gate",
         ),
-        Column("kept", "integer", "1 if the head is kept: P(g = 1) > P(g = 0), or one of the K largest scores; else 0"),
+        Column("kept", "integer", "1 if the head is kept: P(g = 1) > P(g = 0); else 0"),
         SIGNATURE,
     ),
     about="Learned gates after further training: one row per head and setting. One file per run and way,"
@@ -193,8 +163,8 @@ PRUNED_MODELS = Table(
         _WAY[0].means(
             "as in [gates](#gates); further `continued`: no head removed, the same further training; `gradient`: the K"
             " best heads by the main criterion are kept; `random`: K random heads are kept; `scratch`: the layout of"
-            " `hard-concrete` at this lambda, trained from new weights; `rewound`: the same from the trained run's"
-            " early weights (see `start`); `random-scratch`: the same number of random heads, trained from new weights"
+            " `hard-concrete` at this lambda, trained from new weights; `random-scratch`: the same number of random"
+            " heads, trained from new weights"
         ),
         *_WAY[1:],
         Column("draw", "integer", "number of the random layout, from 1; else 0"),
@@ -209,11 +179,9 @@ PRUNED_MODELS = Table(
             "start",
             "text",
             "the initial weights. Those of the trained model: `converged`; `falling`: its last epoch still reduced the"
-            " validation loss by more than 1 %; `unknown`: trained elsewhere. Or earlier ones, followed by the run's"
-            " training and then the further training: `scratch`: new weights with a separate seed (that of the run plus"
-            " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's weights before"
-            " its first update, with its batches; `rewound-epoch1`: the run's weights after its first epoch, with the"
-            " following batches and new moments of Adam",
+            " validation loss by more than 1 %; `unknown`: trained elsewhere. Or `scratch`, followed by the run's"
+            " training and then the further training: new weights with a separate seed (that of the run plus"
+            " 2^31, modulo 2^32), also for the order of batches and dropout",
         ),
         Column(
             "gates",
@@ -236,8 +204,7 @@ PRUNED_MODELS = Table(
         Column(
             "gate_updates",
             "integer",
-            "updates in which gates were learned: the first of `updates` for `hard-concrete`, additional ones before"
-            " them for exact selection; 0 for fixed layouts",
+            "updates in which gates were learned: the first of `updates` for `hard-concrete`; 0 for fixed layouts",
         ),
         Column(
             "total_updates",
@@ -251,9 +218,9 @@ PRUNED_MODELS = Table(
 Pruned models after further training, compared with the original model on the same examples. Further training has two
 phases: gates are learned, then they are fixed and the weights are trained on. Hard models are evaluated on `check`,
 too, so that a model can be chosen there and judged on `test`. Layouts that
-are trained from the start (`scratch`, `rewound`, `random-scratch`) get the run's epochs and then the same further
+are trained from the start (`scratch`, `random-scratch`) get the run's epochs and then the same further
 training. One file per run and way, `pruned_models/<run>.<method>.<scope>.csv`, per scope of the controls,
 `pruned_models/<run>.controls.<scope>.csv`, and per model trained from the start,
-`pruned_models/<run>.<start>-<lambda>.csv` (random layouts: `<run>.random<draw>-<lambda>.csv`).
+`pruned_models/<run>.scratch-<lambda>.csv` (random layouts: `<run>.random<draw>-<lambda>.csv`).
 """,
 )

@@ -12,12 +12,10 @@ from headroom.claims.evidence import compute_kept, iterate_scaled_runs
 from headroom.core.statistics import Estimate, over_runs
 from headroom.experiments.gates.claims import (
     CONTINUED,
-    EXACT,
     GRADIENT,
     HARD_CONCRETE,
     RANDOM,
     RANDOM_SCRATCH,
-    REWOUND,
     SCRATCH,
     find_continued,
     hard,
@@ -27,10 +25,10 @@ from headroom.experiments.gates.claims import (
 from headroom.study.selection import rows_where
 from headroom.study.tables import StudyTables
 
-AT_LEVELS = (*EXACT, GRADIENT, RANDOM)
+AT_LEVELS = (GRADIENT, RANDOM)
 """The ways to choose a given number of heads."""
 
-WAYS = (HARD_CONCRETE, *AT_LEVELS, CONTINUED, REWOUND, SCRATCH, RANDOM_SCRATCH)
+WAYS = (HARD_CONCRETE, *AT_LEVELS, CONTINUED, SCRATCH, RANDOM_SCRATCH)
 """The ways to choose heads, in the order of their rows."""
 
 Kept = tuple[float, ndarray, ndarray]
@@ -47,7 +45,7 @@ def compare_at_equal_heads(view: StudyTables) -> pandas.DataFrame:
 
     Gates choose other numbers of heads than their controls: they are read at the controls' numbers, between the two
     nearest models of the sweep, of which the largest is the model with all heads after the same further training.
-    Layouts from scratch or rewound are compared with the pruned model that has the same layout.
+    Layouts from scratch are compared with the pruned model that has the same layout.
 
     The last rows, of the scope "", are of all comparisons with a way to choose a given number of heads that every
     training has: the mean of their differences within a training, `comparisons` of them, 1 in the other rows.
@@ -92,7 +90,7 @@ def _compare_run(rows: pandas.DataFrame, scope: str) -> Iterator[tuple[str, floa
                 levels[share], *_ = read_between(curve, share)
                 yield method, share, (share, kept, levels[share])
     yield from ((HARD_CONCRETE, share, (share, learned, learned)) for share, learned in levels.items())
-    for method in (REWOUND, SCRATCH, RANDOM_SCRATCH):
+    for method in (SCRATCH, RANDOM_SCRATCH):
         for setting, own in rows_where(rows, method=method, scope=scope).groupby("setting"):
             layout = rows_where(sweep, setting=setting)
             for (share, kept), (_, learned) in zip(_by_share(own), _by_share(layout)):

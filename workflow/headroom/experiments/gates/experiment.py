@@ -14,15 +14,13 @@ from headroom.study.plan import Plan, leave_out
 from headroom.study.stages import Files, Rule, Stage, Values
 
 UNUSED = {
-    "hard-concrete": ("kept_shares", "kept_heads", "random_draws"),
-    "from_scratch": ("penalties", "kept_shares", "kept_heads", "random_draws", "gate_learning_rate"),
-    "exact": ("penalties", "random_draws"),
-    "exact-straight-through": ("penalties", "random_draws"),
+    "hard-concrete": ("kept_shares", "random_draws"),
+    "from_scratch": ("penalties", "kept_shares", "random_draws", "gate_learning_rate"),
     "controls": ("penalties",),
 }
 """Keys of `gates` that are irrelevant to a method of learned gates, or to its controls."""
 
-OF_THE_STUDY = ("ways", "from_scratch", "from_scratch_starts", "from_scratch_random_draws")
+OF_THE_STUDY = ("ways", "from_scratch", "from_scratch_random_draws")
 """Keys of `gates` that determine which jobs exist, not their results."""
 
 OUTCOMES = 50
@@ -37,19 +35,11 @@ def gated(plan: Plan) -> list[str]:
     return [run for run in plan.detailed if plan.task(run).gates.ways and _can_be_trained(plan.task(run))]
 
 
-def pruned_names(plan: Plan, run: str, way: str) -> list[str]:
-    """Return the names of the models of a method of learned gates: its values of lambda, or shares and counts."""
-    gates = plan.task(run).gates
-    if way.startswith("hard-concrete"):
-        return [f"{value:g}" for value in gates.penalties]
-    return [*(f"{share:g}" for share in gates.kept_shares), *(f"{count}-heads" for count in gates.kept_heads)]
-
-
 def saved_controls(plan: Plan, run: str) -> list[str]:
     """Return the names of the controls whose models are saved: no head removed, the smallest random layouts."""
     gates = plan.task(run).gates
-    shares, counts = ([size for size in sizes if size] for sizes in (gates.kept_shares, gates.kept_heads))
-    fewest = [f"{min(shares):g}"] if shares else [f"{min(counts)}-heads"] if counts else []
+    shares = [share for share in gates.kept_shares if share]
+    fewest = [f"{min(shares):g}"] if shares else []
     return ["all", *(f"random{draw}-{name}" for name in fewest for draw in range(1, gates.random_draws + 1))]
 
 
@@ -83,7 +73,7 @@ def stats_of_pruned(plan: Plan, run: str) -> list[tuple[str, str]]:
     if way is None:
         return []
     controls = f"controls.{way.partition('.')[2]}"
-    pruned = [(way, name) for name in pruned_names(plan, run, way)]
+    pruned = [(way, f"{value:g}") for value in plan.task(run).gates.penalties]
     return [*pruned, *((controls, name) for name in saved_controls(plan, run))]
 
 
@@ -131,27 +121,24 @@ def list_layouts(plan: Plan) -> Iterator[Values]:
         if not isinstance(task, TranslationSettings) or task.released:
             continue
         random = [f"random{draw}" for draw in range(1, task.gates.from_scratch_random_draws + 1)]
-        starts = [*task.gates.from_scratch_starts, *random]
+        starts = ["scratch", *random]
         for value in task.gates.from_scratch:
             yield from ({"run": run, "start": start, "strength": f"{value:g}"} for start in starts)
 
 
-def seed_of_start(plan: Plan, values: Values) -> int:
-    """Return the seed of a layout trained from the start: the run's if it is rewound, else a new one."""
-    seed = plan.runs[values["run"]].seed
-    return seed if values["start"].startswith("rewound") else fresh_seed(seed)
+def new_seed(plan: Plan, values: Values) -> int:
+    """Return the seed of a layout trained from the start: not that of its run."""
+    return fresh_seed(plan.runs[values["run"]].seed)
 
 
 def read_layout(plan: Plan, values: Values) -> Files:
-    """Return what the training of a layout needs: what that of its run does, its layout and its initial weights."""
+    """Return what the training of a layout needs: what that of its run does, and its layout."""
     run = values["run"]
-    rewound = plan.checkpoints(run, [1]) if values["start"] == "rewound-epoch1" else []
     learned = [table_of_models(plan, run, LEARNED)]
     return {
         **TRAIN.reads(plan, {"run": run}),
         "models": [models_of(plan, run, LEARNED)],
         "dates": learned,
-        "rewound": rewound,
     }
 
 
@@ -185,10 +172,8 @@ def read_trained_layout(plan: Plan, values: Values) -> Files:
 
 
 def layout_flags(plan: Plan, values: Values) -> Mapping[str, Any]:
-    """Return the initial weights of a layout, its lambda and seed."""
-    random = random_draw(values)
-    start = {"start": "scratch", **random} if random else {"start": values["start"]}
-    return {**start, "setting": values["strength"], "seed": seed_of_start(plan, values)}
+    """Return the random draw of a layout, its lambda and seed."""
+    return {**random_draw(values), "setting": values["strength"], "seed": new_seed(plan, values)}
 
 
 def _can_be_trained(task: TaskSettings) -> bool:
@@ -234,7 +219,7 @@ TRAIN_LAYOUT = replace(
     outputs=layout_checkpoint,
     reads=read_layout,
     settings=scratch_settings,
-    flags=lambda plan, values: {**TRAIN.flags(plan, values), "seed": seed_of_start(plan, values), "last_only": True},
+    flags=lambda plan, values: {**TRAIN.flags(plan, values), "seed": new_seed(plan, values), "last_only": True},
     derived=name_layout,
 )
 EVALUATE_LAYOUT = Stage(

@@ -18,19 +18,12 @@ from headroom.experiments.gates.declared import PRUNED_MODELS, GateSettings
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
 
-METHODS = {"scratch": "scratch", "rewound-init": "rewound", "rewound-epoch1": "rewound"}
-"""By the initial weights of a learned layout, its name in the column `method`."""
-
-RANDOM = "random-scratch"
-"""The name of a random layout from new weights there."""
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("from_scratch", __doc__, engine)
     parser.add_argument("--other", required=True, help="the model trained without some heads")
     parser.add_argument("--training", required=True, help="its table of the stage training, for its number of updates")
-    parser.add_argument("--start", choices=METHODS, default="scratch", help="its initial weights")
     parser.add_argument(
         "--random-draw", type=int, default=0, help="number of its random layout, from 1; 0 for a learned one"
     )
@@ -62,21 +55,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     continue_training(other, batches=batches, source=plain, heads=[], **way)
     heads = len(all_heads(full.sites))
     state = {
-        "method": RANDOM if given.random_draw else METHODS[given.start],
+        "method": "random-scratch" if given.random_draw else "scratch",
         "scope": "all",
         "setting": given.setting,
         "draw": given.random_draw,
         "kept": heads - len(removed),
         "heads": heads,
         "undecided": "",
-        "start": given.start,
+        "start": "scratch",
         "gates": "hard",
         "removed": format_profile(removed),
         "updates": settings.weight_updates,
         "gate_updates": 0,
         "total_updates": trained_for + settings.weight_updates,
     }
-    about = f"{signature(start=given.start)}|{build_signature(settings, given.seed)}"
+    about = f"{signature(start='scratch')}|{build_signature(settings, given.seed)}"
     resamples = Resamples()
     pairs = [(judged, judged.judge(full), judged.judge(other)) for judged in sets]
     rows = [row for pair in pairs for row in compare(*pair, about, resamples)]

@@ -10,7 +10,6 @@ from headroom.experiments.gates import retention_section as retention
 from headroom.experiments.gates import survivors
 from headroom.experiments.gates.claims import (
     CONTINUED,
-    EXACT,
     FALLING,
     GRADIENT,
     HARD_CONCRETE,
@@ -60,7 +59,7 @@ def shown_run(view: StudyTables) -> str:
 def build_models(view: StudyTables) -> pandas.DataFrame:
     """Return models of the shown run's arm, the paper's, and the gradient's curve, with shares and scores in %."""
     rows = score_pruned_models(hard(arm_rows(view.pruned_models, arm_of(shown_run(view)))))
-    learned = rows["method"].isin([HARD_CONCRETE, *EXACT])
+    learned = rows["method"] == HARD_CONCRETE
     rows = rows.assign(low=rows["low"].where(learned), high=rows["high"].where(learned))
     scopes, paper = set(rows["scope"]), paper_models()
     found = [rows, build_share_curves(view, set(rows["run"]), scopes).assign(method=UNTRAINED)]
@@ -193,8 +192,6 @@ def choose_looks(colour: Colour) -> dict[str, Look]:
         SCRATCH: Look(colour, "dotted", "v", is_hollow=True),
         PAPER_SCRATCH: Look(palette.INK, "dashed", "D", is_hollow=True),
         PAPER: Look(palette.INK, "", "D"),
-        EXACT[1]: Look(colour, "dashdot", "^"),
-        EXACT[0]: Look(colour, "dashed", "s"),
         HARD_CONCRETE: Look(colour, "", "o"),
     }
 

@@ -5,11 +5,7 @@ from markupsafe import Markup
 
 from headroom.core.formatting import percent
 from headroom.core.heads import KINDS
-from headroom.experiments.gates.claims import (
-    EXACT,
-    HARD_CONCRETE,
-    survival,
-)
+from headroom.experiments.gates.claims import HARD_CONCRETE, survival
 from headroom.experiments.roles.claims import main_roles
 from headroom.experiments.roles.names import letters
 from headroom.figures import palette, panels
@@ -92,10 +88,8 @@ def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, study: StudyTa
 
 
 def select_sweep(view: StudyTables, run: str) -> pandas.DataFrame:
-    """Return the gates of the sweep on all kinds, by hard-concrete gates or, without them, by exact selection."""
-    rows = rows_where(last_epochs(view.gates), run=run, scope="all")
-    method = next((name for name in (HARD_CONCRETE, *EXACT) if name in set(rows["method"])), "")
-    return rows_where(rows, method=method)
+    """Return the gates of the sweep on all kinds."""
+    return rows_where(last_epochs(view.gates), run=run, scope="all", method=HARD_CONCRETE)
 
 
 def build_kept_shares(rows: pandas.DataFrame) -> pandas.DataFrame:

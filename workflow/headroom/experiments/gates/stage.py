@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.experiments.gates.stage")
 
-METHODS = ("hard-concrete", "exact", "exact-straight-through")
-"""Methods that learn which heads to keep."""
-
-CONTROLS = "controls"
+LEARNED, CONTROLS = "hard-concrete", "controls"
 FALLING = 0.01
 """A model has not converged if its last epoch reduced the validation loss by more than this share."""
 
@@ -44,8 +41,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser = model_parser("gates", __doc__, engine)
     parser.add_argument(
         "--method",
-        choices=[*METHODS, CONTROLS],
-        default="hard-concrete",
+        choices=[LEARNED, CONTROLS],
+        default=LEARNED,
         help="learned gates, or the controls: continued, gradient and random",
     )
     parser.add_argument("--scope", default="all", help="heads with gates: all, or E with the decoder frozen")
@@ -149,7 +146,7 @@ def plan_trainings(given: argparse.Namespace, settings: GateSettings, heads: Seq
     from headroom.methods.continued_training import controls, list_learned
 
     if given.method != CONTROLS:
-        return list(list_learned(given.method, settings, len(heads), given.seed))
+        return list(list_learned(settings, len(heads), given.seed))
     if given.scores is None:
         raise HeadroomError("--scores: missing; give the table of the stage scores for the control `gradient`")
     main = settings_from(given, "pruning", MainSettings).main

@@ -26,8 +26,8 @@ from headroom.study.tables import StudyTables
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
 
-_CONTROL = re.compile(r"controls\.(\w+)\.random(\d+)-(?:(\d+)-heads|([0-9.]+))")
-"""The name of a random layout that was trained further: its scope, draw, and number or share of heads."""
+_CONTROL = re.compile(r"controls\.(\w+)\.random(\d+)-([0-9.]+)")
+"""The name of a random layout that was trained further: its scope, draw, and share of heads."""
 
 MOST_ODDS = 1000.0
 """Larger odds ratios are given as this, smaller ones than its inverse as that."""
@@ -214,22 +214,17 @@ def drifts(tables: StudyTables, run: str) -> list[Drift]:
 
 
 def is_of(model: str, row: pandas.Series) -> bool:
-    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`.
+    """Return whether a model's name, `hard-concrete.<scope>.<lambda>`, is of a row of `pruned_models`.
 
-    Random layouts are named `controls.<scope>.random<draw>-<share or number kept>`.
+    Random layouts are named `controls.<scope>.random<draw>-<share kept>`.
     """
     if control := _CONTROL.fullmatch(model):
-        scope, draw, number, share = control.groups()
-        kept = number or f"{round(float(share) * row['heads']):g}"
+        scope, draw, share = control.groups()
+        kept = f"{round(float(share) * row['heads']):g}"
         return (row["method"], row["scope"], f"{row['draw']:.0f}", row["setting"]) == (RANDOM, scope, draw, kept)
-    method = f"{row['method']}{row['draw']:.0f}" if row["method"] == RANDOM else str(row["method"])
-    prefix = f"{method}.{row['scope']}."
-    end = model.removeprefix(prefix)
-    if end == model or not _NUMBER.fullmatch(end):
-        return False
-    if method == HARD_CONCRETE:
-        return f"{float(end):g}" == row["setting"]
-    return f"{round(float(end) * row['heads']):g}" == row["setting"]
+    end = model.removeprefix(f"{HARD_CONCRETE}.{row['scope']}.")
+    is_learned = row["method"] == HARD_CONCRETE and _NUMBER.fullmatch(end)
+    return bool(is_learned) and f"{float(end):g}" == row["setting"]
 
 
 def _holders(roles: pandas.DataFrame, without: frozenset[str] = frozenset()) -> dict[str, frozenset[str]]:

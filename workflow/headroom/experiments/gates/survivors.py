@@ -6,10 +6,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.core.formatting import MISSING
-from headroom.experiments.gates.claims import (
-    EXACT,
-    HARD_CONCRETE,
-)
+from headroom.experiments.gates.claims import HARD_CONCRETE
 from headroom.experiments.gates.survival import drifts, survivors
 from headroom.experiments.roles.claims import ROLES, find_role, main_roles
 from headroom.experiments.roles.names import target_name
@@ -29,8 +26,6 @@ RANDOM_SURVIVORS, PAPER_SURVIVORS = "random survivors, 95 %", "paper, OpenSubtit
 LOOKS = {
     RANDOM_SURVIVORS: Look(palette.CONTROL),
     PAPER_SURVIVORS: Look(palette.INK, "", "D"),
-    EXACT[1]: Look(palette.KIND_COLOURS["E"], "dashdot", "^"),
-    EXACT[0]: Look(palette.KIND_COLOURS["E"], "dashed", "s"),
     HARD_CONCRETE: Look(palette.KIND_COLOURS["E"], "", "o"),
 }
 
@@ -75,11 +70,11 @@ def _figure(found: pandas.DataFrame, study: StudyTables) -> Figure | None:
 
 
 def list_survivors(view: StudyTables, run: str) -> list[dict[str, object]]:
-    """Return a row per method and setting: the heads left, and how many of them held which role."""
+    """Return a row per setting: the heads left, and how many of them held which role."""
     targets = main_roles(view, run)
     gates = rows_where(view.gates, run=run)
     made = []
-    for one in (one for method in (HARD_CONCRETE, *EXACT) for one in survivors(gates, targets, method)):
+    for one in survivors(gates, targets, HARD_CONCRETE):
         p, low, high = one.chances()
         row: dict[str, object] = {"task": view.task, "run": run, "method": METHOD_NAMES[one.method], "hue": one.method}
         row |= {"setting": one.setting, "heads": len(one.heads), "stay": len(one.kept), "found": one.found}

@@ -90,7 +90,6 @@ def _inputs(engine: str) -> list[tuple[str, bool, str]]:
         return [
             ("data", True, "output directory of the stage vocabulary"),
             ("profile", False, "file with the names of heads to remove before training; unset for all heads"),
-            ("rewound", False, "checkpoint of epoch 1 of the full model as initial weights; unset for new weights"),
         ]
     return [
         ("corpus", True, "directory of the labelled corpus"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headroom.core.table import signature
@@ -39,27 +38,21 @@ def relevance(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
     return table[table["measure"] == "relevance"]
 
 
-def survival(method: str) -> Callable[[pandas.DataFrame, str], pandas.DataFrame]:
-    """Return a reader of the share of settings of a method that keep a head; no scores for gates on some kinds."""
-
-    def rows(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
-        mine = table[(table["method"] == method) & (table["scope"] == "all")]
-        places = ["run", "epoch", "kind", "layer", "head"]
-        kept = mine.assign(value=mine["kept"]).groupby(places, as_index=False, sort=False)
-        shares = kept.agg({"value": "mean", "signature": "first"})
-        settings = signature(method=method, settings=",".join(map(str, dict.fromkeys(mine["setting"]))))
-        return shares.assign(signature=shares["signature"] + "|" + settings, half="all")
-
-    return rows
+def survival(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
+    """Return the share of lambdas at which learned gates keep a head; no scores for gates on some kinds."""
+    mine = table[(table["method"] == "hard-concrete") & (table["scope"] == "all")]
+    places = ["run", "epoch", "kind", "layer", "head"]
+    kept = mine.assign(value=mine["kept"]).groupby(places, as_index=False, sort=False)
+    shares = kept.agg({"value": "mean", "signature": "first"})
+    settings = signature(method="hard-concrete", settings=",".join(map(str, dict.fromkeys(mine["setting"]))))
+    return shares.assign(signature=shares["signature"] + "|" + settings, half="all")
 
 
-_VOITA, _LI = "Voita et al. 2019, section", "Li, Cotterell and Sachan 2021"
+_VOITA = "Voita et al. 2019, section"
 
 CRITERIA = (
     Criterion("ablation", "sweep", True, "Michel et al. 2019, section 3.2", "ablation", ablation),
     Criterion("confidence", "forward", False, f"{_VOITA} 4", "attention_stats", confidence),
-    Criterion("gates", "training", True, f"{_VOITA} 6.1", "gates", survival("hard-concrete")),
-    Criterion("gates-exact", "training", True, _LI, "gates", survival("exact")),
-    Criterion("gates-exact-straight-through", "training", True, _LI, "gates", survival("exact-straight-through")),
+    Criterion("gates", "training", True, f"{_VOITA} 6.1", "gates", survival),
     Criterion("relevance", "backward", False, f"{_VOITA} 4", "relevance", relevance),
 )
