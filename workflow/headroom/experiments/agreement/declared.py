@@ -58,7 +58,7 @@ Two lists of scores of the same heads, at the last epoch but where epochs are co
 |---|---|
 | `set` | the effects of removing each head on two sets: `test` and each far domain, `choose` and `test` |
 | `epoch` | the scores of an earlier epoch, which is also `epoch`, and those of the last one |
-| `criterion` | scores by two criteria, of which more is more important. `gradient-example`, `gradient-token`: raw; `ablation`: the loss in the main metric on `choose` without the head; `confidence`: see [attention_stats](#attention_stats); `relevance`: see [relevance](#relevance), a share within a site, which is less comparable between sites; `gates`: share of the values of lambda at which the head's hard-concrete gate stays open (scope `all`); `gates-exact`, `gates-exact-straight-through`: the same share over K. `b` is `loss-ablation` where criteria are compared with it (see [bakeoff](#bakeoff)) |
+| `criterion` | scores by two criteria, of which more is more important. `gradient-example`, `gradient-token`: raw; `ablation`: the loss in the main metric on `choose` without the head; `confidence`: see [attention_stats](#attention_stats); `relevance`: see [relevance](#relevance), a share within a site, which is less comparable between sites; `gates`: share of the values of lambda at which the head's hard-concrete gate stays open (scope `all`). `b` is `loss-ablation` where criteria are compared with it (see [bakeoff](#bakeoff)) |
 | `replacement` | the effects of removing each head with two replacements of its z, the first on `choose`, the second on the set that heads are judged on, so that the noise of the two is independent |
 """,  # noqa: E501
 )

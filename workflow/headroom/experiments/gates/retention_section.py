@@ -73,7 +73,7 @@ def _table(frame: pandas.DataFrame) -> Table:
     wide = wide.pivot(index=["task", "setting", "removed (%)"], columns="group", values="kept").reset_index()
     wide = wide.sort_values("removed (%)").sort_values("task", key=lambda own: own.map(tasks.index), kind="stable")
     columns = ["task", "setting", "removed (%)", *groups]
-    return Table("retention", wide, columns, {"task": "models", "setting": "λ or K"}, words("gates", "retention_table"))
+    return Table("retention", wide, columns, {"task": "models", "setting": "λ"}, words("gates", "retention_table"))
 
 
 def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, study: StudyTables) -> list[Panel]:

@@ -41,7 +41,7 @@ def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]
     made = []
     if len(found):
         columns = [*lead(study), "method", "setting", "stay", "found", "expected", "p", *ROLES, "several"]
-        headings = {"setting": "λ or K", "stay": "heads that stay", "found": "with a role", "expected": "by chance"}
+        headings = {"setting": "λ", "stay": "heads that stay", "found": "with a role", "expected": "by chance"}
         table = Table("survivors", found, [*columns, "unknown"], headings, words("gates", "survivor_table"))
         made.append(Fold("Roles of the encoder heads that stay", _figure(found, study), (table,)))
     moved = pandas.DataFrame([row for view, run in runs for row in list_drifts(view, run)])

@@ -53,8 +53,7 @@ class PruningSettings(CurveSettings):
     criteria: tuple[CriterionName, ...] = Field(
         ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
         description="criteria that give an order, gradient criteria fixed and (raw scores) re-scored after every step; "
-        "others: relevance, confidence, gates, gates-exact, gates-exact-straight-through. The order by ablation is "
-        "always included",
+        "others: relevance, confidence, gates. The order by ablation is always included",
     )
     normalisations: tuple[Normalised, ...] = Field(
         ("raw", "layer"), description="unscaled scores, or scores divided by the l2 norm over the site's heads"
@@ -107,9 +106,8 @@ PRUNING = Table(
             "text",
             "the removal order: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least"
             " important first by that criterion), `ablation` (first the head whose removal costs least of the main"
-            " metric on `choose`), if configured `relevance`, `confidence`, `gates`, `gates-exact` and"
-            " `gates-exact-straight-through` (as in `agreement`), `random`, `reverse` (most important first by"
-            " the raw main criterion: the control with the worst expected result)",
+            " metric on `choose`), if configured `relevance`, `confidence` and `gates` (as in `agreement`), `random`,"
+            " `reverse` (most important first by the raw main criterion: the control with the worst expected result)",
         ),
         NORMALISED,
         RANKING,
