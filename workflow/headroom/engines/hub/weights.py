@@ -1,7 +1,7 @@
 """Models of transformers, built from a configuration or loaded, and their weights, verified tensor by tensor."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,12 +70,12 @@ def _set_generation(model: PreTrainedModel, directory: Path) -> None:
 def load_whole(
     directory: Path | str, task: str, attention: str, *, dtype: str = "float32", file: str | None = None
 ) -> PreTrainedModel:
-    """Load a model as it was released, and compare every parameter with the tensors in the directory's files.
+    """Load a model as it was released, with every parameter from the directory's files.
 
     Arguments are those of `build_model`; `file` is a GGUF file of the directory, whose tensors have other forms.
 
     Raises:
-        HeadroomError: If files are missing or damaged, or a parameter is neither in a file nor tied to one that is.
+        HeadroomError: If files are missing or damaged, or a parameter is missing or has other values than in them.
     """
     directory = Path(directory)
     configuration = read_configuration(directory, task, file=file)
@@ -105,7 +105,8 @@ def load_whole(
         raise HeadroomError(f"{directory}: {wrong[0][0]} has another shape than in {CONFIGURATION}; copy it again")
     if missing := sorted(report["missing_keys"]):
         raise HeadroomError(
-            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {_find_remedy(missing, read)}"
+            f"{directory}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; "
+            "copy the model again, or give one that was trained for this task"
         )
     known = {_any_layer(name) for name, _ in model.named_parameters()}
     if extra := sorted(name for name in report["unexpected_keys"] if _any_layer(name) in known):
@@ -125,86 +126,23 @@ def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None
         )
 
 
-def _find_remedy(missing: Sequence[str], read: Mapping[str, Tensor]) -> str:
-    """Return a missing tensor, how it is called if a program put something before all names, and what to do."""
-    for name in missing[:20]:  # some may be tied to others
-        if like := next((other for other in read if other.endswith(f".{name}")), ""):
-            before = like.removesuffix(name)
-            return f"{name}, which is called {like} there; save it again without '{before}' before all names"
-    return f"{missing[0]}; copy the model again, or give one that was trained for this task"
-
-
 def _any_layer(name: str) -> str:
     """Return the name of a tensor without the numbers of layers."""
     return re.sub(r"\b[0-9]+\b", "", name)
 
 
 def compare_with_files(model: PreTrainedModel, read: Mapping[str, Tensor], place: Path) -> None:
-    """Compare every parameter with a file's tensors, by its name or, if transformers renames them, by its values.
-
-    Args:
-        model: The model.
-        read: The tensors of the files by name.
-        place: The directory of the files.
-
-    Raises:
-        HeadroomError: If a parameter is no tensor of a file, nor tied to one that is, nor computed by the model; if
-            it has other values than the tensor of its name; or if values are not finite.
-    """
+    """Raise HeadroomError if a parameter is not finite, or differs from the file's tensor of its name, as if tied."""
     base = f"{model.base_model_prefix}."
     known = {name.removeprefix(base): tensor for name, tensor in read.items()}
-    found: set[int] = set()
-    others: list[tuple[str, nn.Parameter]] = []
     for name, parameter in model.named_parameters(remove_duplicate=False):
-        tensor = known.get(name.removeprefix(base))
-        if tensor is None:
-            others.append((name, parameter))
-            continue
+        tensor = known.get(name.removeprefix(base), parameter)  # transformers renames some
         check_values(name, tensor, place)
-        if not _is_same(tensor, parameter):
+        if not torch.equal(tensor.to(parameter), parameter):
             raise HeadroomError(
                 f"{place}: transformers loaded other values for {name} than the file has, as tensors are "
                 f"tied that differ; set tie_word_embeddings: false in {CONFIGURATION}"
             )
-        found.add(id(parameter))
-    computed = [*(model._keys_to_ignore_on_save or ()), *(model._keys_to_ignore_on_load_missing or ())]
-    by_beginning = _index_by_beginning(read.values(), model.dtype) if others else {}
-    for name, parameter in others:
-        made = id(parameter) in found or any(re.search(pattern, name) for pattern in computed)
-        if not made and not _is_made_of(by_beginning, parameter):
-            raise HeadroomError(f"{place}: the values of {name} are in no file; give the model's own files")
-
-
-Beginnings = dict[tuple[Any, ...], list[Tensor]]
-"""Tensors by their shape and first values."""
-
-
-def _begin(tensor: Tensor, dtype: torch.dtype) -> tuple[Any, ...]:
-    return (*tensor.shape, *tensor.flatten()[:4].to(dtype).tolist())
-
-
-def _index_by_beginning(tensors: Iterable[Tensor], dtype: torch.dtype) -> Beginnings:
-    found: Beginnings = {}
-    for tensor in tensors:
-        found.setdefault(_begin(tensor, dtype), []).append(tensor)
-    return found
-
-
-def _is_made_of(tensors: Beginnings, parameter: Tensor) -> bool:
-    """Return whether a parameter is one of some tensors, or made of several, as transformers joins those of experts.
-
-    Experts are the first dimension; of each, one tensor is the whole matrix, or two are the halves of its rows.
-    """
-    if any(_is_same(tensor, parameter) for tensor in tensors.get(_begin(parameter, parameter.dtype), ())):
-        return True
-    return parameter.dim() == 3 and (
-        all(_is_made_of(tensors, part) for part in parameter)
-        or all(_is_made_of(tensors, half) for own in parameter for half in own.chunk(2))
-    )
-
-
-def _is_same(tensor: Tensor, parameter: Tensor) -> bool:
-    return tensor.shape == parameter.shape and torch.equal(tensor.to(parameter), parameter)
 
 
 def _backend(configuration: PreTrainedConfig, task: str, attention: str) -> str:
