@@ -45,35 +45,9 @@ def _both_arms() -> dict[str, Arm]:
 
 ReleasedTranslator = Annotated[ReleasedModel | HubModelSettings, Field(discriminator="library")]
 
-FIXED: dict[str, dict[str, Any]] = {
-    "relevance": {"batch_examples": 32, "epsilon": 1e-6},
-    "bakeoff": {"batch_examples": 32},
-    "timing": {"threads": 1},
-    "attention_stats": {"batch_examples": 32},
-    "roles": {"positional_share": 0.9, "margin": 0.1, "margin_unit": "points", "rare_share": 0.5},
-    "attention_maps": {"sentences": 4},
-    "update_cost": {"warmup": 5, "threads": 1},
-    "phenomena": {"random_draws": 5},
-}
-"""Former keys, by section, and the constants that they are now: the configuration of an older study has them."""
-
 
 class ExperimentsSettings(Settings):
     """The sections of all kinds of tasks."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_fixed(cls, given: Any) -> Any:
-        """Leave former keys out if they have the value that is now fixed; with another value they are errors."""
-        if not isinstance(given, dict):
-            return given
-        kept = dict(given)
-        for name in [name for name in given if name in FIXED and isinstance(given[name], dict)]:
-            own = {key: one for key, one in given[name].items() if FIXED[name].get(key, ...) != one}
-            kept[name] = own
-            if not own and name not in cls.model_fields:
-                del kept[name]
-        return kept
 
     arms: dict[str, ArmSettings] = Field(
         default_factory=_one_arm,
