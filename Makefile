@@ -84,7 +84,7 @@ test-browser: everything  ## the page in chromium, where there is one; with REQU
 	@$(PYTEST) -m browser $(REQUIRED)
 
 golden: everything  ## run the four studies of tests/golden and write their tables again (GOLDEN=tiny: only that)
-	@$(INSIDE) PYTHONPATH=workflow:tests python tests/golden/write.py $(GOLDEN)
+	@$(INSIDE) PYTHONPATH=workflow:tests:. python tests/golden/write.py $(GOLDEN)
 
 test-faults: everything  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults

@@ -124,7 +124,8 @@ RESCALED = {
 
 def test_numbers_are_cells_of_tables(golden: Golden) -> None:
     frames = [*(golden.tables.frame(name) for name in TABLES), golden.numbers]
-    values = {value for frame in frames for column in frame.select_dtypes("number") for value in frame[column].dropna()}
+    columns = (pandas.to_numeric(frame[column], errors="coerce") for frame in frames for column in frame)
+    values = {float(value) for column in columns for value in column.dropna()}
     known = {rounded(sign * scale * value) for value in values for sign in (1, -1) for scale in (1, 100)}
     checked = 0
     for section, name, frame in rows_behind(golden):

@@ -88,8 +88,9 @@ def compare_effects(view: StudyTables) -> pandas.DataFrame:
         "removable share of heads (%)": arm_numbers.of_curves(view, removable_share, factor=100),
         "unevenness of importance (Gini)": arm_numbers.unevenness(view),
     }
+    units = {SCORE: points_on(view)} if values[SCORE] else {}
     rows = contrast_arms(view, values)
-    return rows.assign(unit=rows["quantity"].eq(SCORE).map({True: points_on(view), False: ""})) if len(rows) else rows
+    return rows.assign(unit=rows["quantity"].map(units).fillna("")) if len(rows) else rows
 
 
 def compare_likeness(view: StudyTables) -> pandas.DataFrame:
