@@ -112,14 +112,15 @@ def test_a_process_ignores_what_its_job_ignores_and_has_its_limits(waiting):
 
 
 def test_a_job_says_and_writes_the_same(server, tmp_path, monkeypatch):
-    wanted = ["docs", "--table", "configuration.md", "--tables", "tables.md"]
+    sizes = ["--train", "20", "--valid", "10", "--test", "10"]
+    wanted = ["acquire", "--kind", "parallel", "--source", "generated", *sizes, "--output", "corpus"]
     wrong = ["claims", "--configuration", "none.yaml", "--output", "x.csv", "--numbers", "y.csv"]
     found = []
     for place in ("forked", "plain"):
         (here := tmp_path / place).mkdir()
         jobs = [start(*arguments, cwd=here, umask=0o077) for arguments in (wanted, wrong)]
         said = [(TIME.sub("", str(job.communicate(timeout=PATIENCE))), job.returncode) for job in jobs]
-        files = {path.name: (path.read_text(), path.stat().st_mode) for path in here.iterdir()}
+        files = {path.name: (path.read_text(), path.stat().st_mode) for path in here.rglob("*.*")}
         found.append((said, files))
         monkeypatch.delenv(ADDRESS, raising=False)
     assert found[0] == found[1]

@@ -51,10 +51,11 @@ def files_of(project: Project) -> set[str]:
 
 
 def write_outer(root: Path, snakefile: str) -> Project:
-    """Write another project whose Snakefile is given."""
+    """Write another project whose Snakefile is given, with the files that the tiny study reads."""
     for name in ("workflow", "config"):
         (root / name).mkdir(parents=True)
     (root / "workflow" / "Snakefile").write_text(snakefile)
+    shutil.copytree(ROOT / "tests" / "workflow" / "pairs", root / "tests" / "workflow" / "pairs")
     return Project(root)
 
 
