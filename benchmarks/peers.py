@@ -333,7 +333,7 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
 
     def answer() -> list[Any]:
         every = map(Intervention.without, choose_heads(model))
-        return [judged.translate_under(model, one, full, None)[0] for one in every]
+        return [judged.translate_under(model, one, full, None).pieces for one in every]
 
     generate = partial(run_plainly, model, lambda: model.translate_pieces(batches, settings))
     found = show_costs(f"{name}, answers", answer, {"generation": generate}, given.repeats)

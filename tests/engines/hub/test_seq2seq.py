@@ -14,6 +14,7 @@ from headroom.engines import translation_scores
 from headroom.engines.engine import AGAIN
 from headroom.engines.hub.readout import Reading
 from headroom.engines.hub.seq2seq import judging
+from headroom.engines.hub.seq2seq.attention import attend
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.engines.hub.seq2seq.text import set_languages
 from headroom.engines.hub.seq2seq.timing import workload
@@ -23,6 +24,8 @@ from headroom.settings.answers import DecodingSettings
 from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator
 from oracles import drawn_replacements, of_profiles
 from sacrebleu.metrics import BLEU, CHRF
+from torch import nn
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 SHORT = DecodingSettings(length_factor=0.5, length_offset=4)
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
@@ -83,6 +86,16 @@ def test_translations_are_those_of_the_library(translator):
             # a translation that is cut has a last piece that the library chooses without a limit
             assert row[: len(mine)][:-1] == mine[:-1]
             assert len(mine) == 50 or row[len(mine)] == translator.words.end
+
+
+@pytest.mark.parametrize("keys", [8, 13, 15, 16, 30])
+def test_keys_that_fill_registers_are_not_attended_to(keys):
+    module, options = nn.Module(), {"scaling": 0.5, "dropout": 0.0}
+    query, key, value = torch.randn(3, 2, 2, keys, 4, generator=torch.Generator().manual_seed(1))
+    for causal, mask in ((True, None), (False, None), (False, torch.arange(keys).lt(5).expand(2, 1, keys, keys))):
+        module.is_causal = causal
+        mine, theirs = (one(module, query, key, value, mask, **options)[0] for one in (attend, sdpa_attention_forward))
+        torch.testing.assert_close(mine, theirs)
 
 
 def test_no_translation_is_empty_or_longer_than_its_limit(translator):
@@ -170,7 +183,7 @@ def test_sentences_generated_again_are_counted_and_differences_found(judged_mode
     full = judged.judge(judged_model)
     found = judged.judge_under(judged_model, one, full, None)
     assert found.sample.statistics[AGAIN].tolist() == [[1.0, 0.0]] * 6
-    monkeypatch.setattr(Verifier, "find_changed", lambda *_: {})  # a shortcut that sees no change
+    monkeypatch.setattr(Verifier, "find_changes", lambda *_: {})  # a shortcut that sees no change
     blind = judged.judge_under(judged_model, one, full, None)
     wrong = [float(row != other) for row, other in zip(found.answers, full.answers)]
     assert blind.sample.statistics[AGAIN][:, 1].tolist() == wrong

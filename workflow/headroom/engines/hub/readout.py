@@ -33,6 +33,7 @@ class Readout:
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._model = model
+        self._output: Any = model.get_output_embeddings()
         self._projects: bool | None = None
 
     def read(self, run: Callable[[], Tensor], places: Tensor) -> "Reading":
@@ -42,7 +43,7 @@ class Readout:
             run: A pass of the model, which returns its logits, (B, T, V).
             places: The positions that are read, (B, T); there are N of them.
         """
-        output: Any = self._model.get_output_embeddings()
+        output = self._output
         if self._projects is None:
             self._projects = type(output) is nn.Linear and self._is_whole(output, run)
         if not self._projects:
@@ -81,6 +82,10 @@ class Reading:
     def __init__(self, states: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> None:
         """Store features (N, D) with weights (V, D) and biases (V,), or without weights logits (N, V)."""
         self._states, self._weight, self._bias = states, weight, bias
+
+    def at(self, rows: Tensor) -> "Reading":
+        """Return what it shows at some of the places."""
+        return Reading(self._states[rows], self._weight, self._bias)
 
     def parts(self, rows: Tensor | None = None) -> Iterator[tuple[int, Tensor]]:
         """Yield the parts of the logits, see `Parts`, at some of the places or at all. They may be changed."""
@@ -130,15 +135,25 @@ def read_pieces(parts: Parts, target: Tensor) -> tuple[Tensor, Tensor]:
     `target` are the right pieces at the places of the parts, (N,).
     """
     best = _Best(target)
+    return _sum_up(parts, target, best.add), best.pieces
+
+
+def read_nats(parts: Parts, target: Tensor) -> Tensor:
+    """Return the negative log-likelihood of the targets in nats (N,); they are those of `read_pieces`."""
+    return _sum_up(parts, target, lambda _, logits: logits.amax(1))
+
+
+def _sum_up(parts: Parts, target: Tensor, find_largest: Callable[[int, Tensor], Tensor]) -> Tensor:
     wanted, sums = torch.full_like(target, -torch.inf, dtype=torch.float64), []
     for start, logits in parts:
         place = target - start
         inside = (place >= 0) & (place < logits.shape[1])
         own = logits.gather(1, place.clamp(0, logits.shape[1] - 1)[:, None])[:, 0]
         wanted = torch.where(inside, own.double(), wanted)
-        largest = best.add(start, logits).clamp(min=torch.finfo(logits.dtype).min)  # of impossible pieces alone, too
+        # of impossible pieces alone the largest is infinite
+        largest = find_largest(start, logits).clamp(min=torch.finfo(logits.dtype).min)
         sums.append(logits.sub_(largest[:, None]).exp_().sum(1).double().log() + largest)
-    return (torch.stack(sums).logsumexp(0) - wanted).to(logits.dtype), best.pieces
+    return (torch.stack(sums).logsumexp(0) - wanted).to(logits.dtype)
 
 
 def best_pieces(parts: Parts, like: Tensor) -> Tensor:

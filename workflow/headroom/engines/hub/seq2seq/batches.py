@@ -25,12 +25,14 @@ class PairBatch(Batch):
         previous: The decoder's input for teacher forcing, right-padded, (B, T); None without references.
         target: The next piece at each of its positions, (B, T), `IGNORED` at padding and where it is given, as the code
             of a language is; None without references.
+        encoded: The encoder's last states, (B, S, D), if they are known.
     """
 
     source: Tensor
     mask: Tensor
     previous: Tensor | None = None
     target: Tensor | None = None
+    encoded: Tensor | None = None
 
     @property
     def pieces(self) -> Tensor:
@@ -84,14 +86,17 @@ def collate_targets(
 
 
 def join_sources(batches: Sequence[PairBatch], padding: int) -> PairBatch:
-    """Return the sources of several batches as one."""
+    """Return the sources of several batches as one, with the encoder's states if they are known of each."""
     longest = max(batch.source.shape[1] for batch in batches)
 
     def widened(tensor: Tensor, value: int) -> Tensor:
-        return torch.nn.functional.pad(tensor, (0, longest - tensor.shape[1]), value=value)
+        missing = (0, longest - tensor.shape[1])
+        return torch.nn.functional.pad(tensor, missing if tensor.dim() == 2 else (0, 0, *missing), value=value)
 
+    states = [batch.encoded for batch in batches if batch.encoded is not None]
     return PairBatch(
         [position for batch in batches for position in batch.positions],
         torch.cat([widened(batch.source, padding) for batch in batches]),
         torch.cat([widened(batch.mask, 0) for batch in batches]),
+        encoded=torch.cat([widened(one, 0) for one in states]) if len(states) == len(batches) else None,
     )

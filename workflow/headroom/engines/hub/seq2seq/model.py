@@ -11,12 +11,15 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 import torch
 from torch import Tensor, nn
 from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.modeling_outputs import BaseModelOutput
 
 from headroom.core.files import read_lines
 from headroom.engines.candidates import Candidates
 from headroom.engines.hub.model import HubModel, sum_nats
-from headroom.engines.hub.readout import Parts, best_pieces, rank_pieces
+from headroom.engines.hub.readout import Parts, Reading, best_pieces, rank_pieces
+from headroom.engines.hub.seq2seq.attention import use_whole_registers
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
+from headroom.engines.hub.seq2seq.decoding import search_greedily
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
 from headroom.engines.hub.verification import Trial
@@ -42,6 +45,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
     ) -> None:
         super().__init__(model=model, sites=sites, tokenizer=tokenizer)
+        use_whole_registers(model)
         self.forbidden = _find_forbidden(model.generation_config, tokenizer)
         self.renew_text()
 
@@ -71,7 +75,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         """Return two short sentence pairs of different lengths, and their sources as a prompt."""
         (batch,) = self.batches(["one two three", "four"], ["five six", "seven eight nine"], sentences=2)
         prompt = {"input_ids": batch.source, "attention_mask": batch.mask}
-        return Trial(self._inputs(batch), {**prompt, "decoder_input_ids": self._begin(batch)})
+        return Trial(self._inputs(batch), {**prompt, "decoder_input_ids": self.begin(batch)})
 
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
@@ -120,8 +124,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         """Run the encoder, and with references the decoder."""
         if batch.previous is not None:
             return self.logits(batch)
-        whole: Any = self.model
-        return whole.get_encoder()(input_ids=batch.source, attention_mask=batch.mask)
+        return self.encode_sources(batch)
 
     def real(self, batch: PairBatch) -> Positions:
         """Return which positions are not padding, by the kinds of site that run."""
@@ -211,25 +214,23 @@ class Seq2SeqModel(HubModel[PairBatch]):
             length_penalty: For a beam.
             known: The first pieces of each translation, without an end mark, which greedy decoding continues.
         """
+        if beam == 1:
+            return search_greedily(self, batch, limits, known)
         whole: Any = self.model
-        marks = self._begin(batch)
-        shared = min(map(len, known), default=0)
-        first = torch.tensor([row[:shared] for row in known], dtype=torch.long, device=self.device)
-        begin = torch.cat([marks, first], 1) if shared else marks
-        rules = [EndAtLimit(limits.repeat_interleave(beam) + marks.shape[1], self.words.end)]
+        begin = self.begin(batch)
         output = whole.generate(
             input_ids=batch.source,
             attention_mask=batch.mask,
             decoder_input_ids=begin,
             do_sample=False,
             num_beams=beam,
-            early_stopping=beam > 1,
+            early_stopping=True,
             length_penalty=length_penalty,
-            min_new_tokens=0 if shared else 1,
-            max_new_tokens=int(limits.max()) + 1 - shared,
-            logits_processor=[*rules, Continuation([row[shared:] for row in known], begin.shape[1])],
+            min_new_tokens=1,
+            max_new_tokens=int(limits.max()) + 1,
+            logits_processor=[EndAtLimit(limits.repeat_interleave(beam) + begin.shape[1], self.words.end)],
         )
-        rows = output[:, marks.shape[1] :].tolist()
+        rows = output[:, begin.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
     def best_pieces(self, batch: PairBatch, places: Tensor, candidates: Candidates | None = None) -> Tensor:
@@ -240,8 +241,17 @@ class Seq2SeqModel(HubModel[PairBatch]):
             places: N positions of the decoder's input, (B, T).
             candidates: Those of a similar model at these places, which most often save the logits.
         """
-        first = self._find_first(places)
         reading = self.readout.read(lambda: self.logits(batch), places)
+        return self.choose(reading, self.find_first(places), candidates)
+
+    def choose(self, reading: Reading, first: Tensor, candidates: Candidates | None = None) -> Tensor:
+        """Return the pieces that a greedy search would choose after a reading of N places, (N,).
+
+        Args:
+            reading: The reading.
+            first: Which are places of first pieces, (N,).
+            candidates: As of `best_pieces`.
+        """
 
         def search(rows: Tensor) -> Tensor:
             return best_pieces(self._allowed(reading.parts(rows), first[rows]), rows)
@@ -261,7 +271,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
             projection = projection or reading.project(self.forbidden)
             if projection is None:
                 break
-            ranked = rank_pieces(self._allowed(reading.parts(), self._find_first(places)), projection.ranked)
+            ranked = rank_pieces(self._allowed(reading.parts(), self.find_first(places)), projection.ranked)
             one = Candidates(projection, reading.features, ranked)
             size += one.size
             if size > limit:
@@ -269,28 +279,39 @@ class Seq2SeqModel(HubModel[PairBatch]):
             found.append(one)
         return found
 
-    def _find_first(self, places: Tensor) -> Tensor:
+    def find_first(self, places: Tensor) -> Tensor:
         """Return which of N places are those of a first piece, (N,): no translation ends there."""
         return places.nonzero()[:, 1] == len(self.words.begin) - 1
 
     def _allowed(self, parts: Parts, first: Tensor) -> Parts:
         for start, logits in parts:
             barred = [piece - start for piece in self.forbidden if 0 <= piece - start < logits.shape[1]]
-            logits[:, barred] = -torch.inf
+            logits.index_fill_(1, torch.tensor(barred, dtype=torch.long, device=logits.device), -torch.inf)
             if 0 <= self.words.end - start < logits.shape[1]:
-                logits[first, self.words.end - start] = -torch.inf
+                logits[:, self.words.end - start].masked_fill_(first, -torch.inf)
             yield start, logits
 
     @property
     def _padding(self) -> int:
         return int(self.tokenizer.pad_token_id)
 
-    def _begin(self, batch: PairBatch) -> Tensor:
+    def begin(self, batch: PairBatch) -> Tensor:
+        """Return what the decoder reads before the first piece that it predicts, (B, T)."""
         return torch.tensor(self.words.begin, device=self.device).expand(len(batch.positions), -1)
 
     def _inputs(self, batch: PairBatch) -> Mapping[str, Any]:
-        inputs = {"input_ids": batch.source, "attention_mask": batch.mask}
-        return {**inputs, "decoder_input_ids": batch.taught[0], "use_cache": False}
+        inputs = {"attention_mask": batch.mask, "decoder_input_ids": batch.taught[0], "use_cache": False}
+        if batch.encoded is None:
+            return {**inputs, "input_ids": batch.source}
+        return {**inputs, "encoder_outputs": BaseModelOutput(last_hidden_state=batch.encoded)}
+
+    def encode_sources(self, batch: PairBatch) -> Tensor:
+        """Return the encoder's last states for a batch, (B, S, D)."""
+        if batch.encoded is not None:
+            return batch.encoded
+        whole: Any = self.model
+        states: Tensor = whole.get_encoder()(input_ids=batch.source, attention_mask=batch.mask).last_hidden_state
+        return states
 
 
 class EndAtLimit(LogitsProcessor):
@@ -303,21 +324,6 @@ class EndAtLimit(LogitsProcessor):
         """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
         others = torch.arange(scores.shape[1], device=scores.device) != self._end
         return scores.masked_fill((input_ids.shape[1] >= self._limits)[:, None] & others, -torch.inf)
-
-
-class Continuation(LogitsProcessor):
-    """Lets translations begin with known pieces, a row of them for each, after a number of pieces they all have."""
-
-    def __init__(self, known: Sequence[Sequence[int]], shared: int) -> None:
-        self._known, self._shared = known, shared
-
-    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
-        place = input_ids.shape[1] - self._shared
-        rows = [row for row, pieces in enumerate(self._known) if place < len(pieces)]
-        scores[rows] = -torch.inf
-        scores[rows, [self._known[row][place] for row in rows]] = 0
-        return scores
 
 
 def _by_kind(source: Tensor, target: Tensor | None) -> Positions:

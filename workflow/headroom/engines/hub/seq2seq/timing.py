@@ -40,9 +40,8 @@ class Seq2SeqWorkload(Workload[Seq2SeqModel]):
             return lambda: model.run(sources)
         whole: Any = model.model
         if part == "decoder":
-            encoded = model.run(sources)
-            inputs = {"attention_mask": self.batch.mask, "decoder_input_ids": self.batch.taught[0]}
-            return lambda: whole(encoder_outputs=encoded, **inputs, use_cache=False)
+            taught = replace(self.batch, encoded=model.encode_sources(sources))
+            return lambda: model.logits(taught)
         steps = {"min_new_tokens": self.steps, "max_new_tokens": self.steps}
         inputs = {"input_ids": self.batch.source, "attention_mask": self.batch.mask}
         return lambda: whole.generate(**inputs, **steps, do_sample=False, num_beams=1)
