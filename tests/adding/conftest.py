@@ -1,11 +1,10 @@
 """A copy of the project to which a test adds something, and the files that it changed."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from study import ROOT, Project, new_project
+from study import ROOT, Project, new_project, planned
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,7 @@ class Copy(Project):
     def plan(self, **changes: object) -> dict[str, int]:
         """Return the number of jobs of every rule of the tiny study with some keys changed, `__` for their dots."""
         study = self.configure({key.replace("__", "."): value for key, value in changes.items()})
-        ended = self.run("env", "PYTHONPATH=workflow", "python", "-c", PLAN, study)
-        assert ended.status == 0, ended.output
-        found: dict[str, int] = json.loads(ended.output)
-        return found
+        return planned(self.snakemake("--dry-run", study=study))
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -54,24 +50,6 @@ def contents(root: Path) -> dict[str, bytes]:
         path for path in root.rglob("*") if path.is_file() and not {"__pycache__", "headroom.egg-info"} & {*path.parts}
     ]
     return {str(path.relative_to(root)): path.read_bytes() for path in paths}
-
-
-PLAN = """
-import json, sys
-from headroom.experiments.listed import list_experiments
-from headroom.missing import find_mistakes
-from headroom.preparation.rules import RULES
-from headroom.settings.load import read_study
-from headroom.study.jobs import forms_of
-from headroom.study.plan import Plan
-
-plan = Plan(read_study(sys.argv[1]))
-if mistakes := find_mistakes(plan):
-    sys.exit(str(mistakes))
-rules = [*RULES, *(rule for one in list_experiments() for rule in one.rules)]
-print(json.dumps({form.name: len(form.calls) for form in forms_of(plan, rules)}))
-"""
-"""A program that prints the jobs of a study, which Snakemake makes into rules."""
 
 
 @pytest.fixture

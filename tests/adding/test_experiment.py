@@ -1,4 +1,4 @@
-"""An experiment is a folder, a line where experiments are listed, and its key in the settings of tasks."""
+"""An experiment is a folder, a rule, the runs that it is asked of, a section of the page, and its settings."""
 
 import pytest
 
@@ -6,24 +6,6 @@ pytestmark = pytest.mark.long
 
 PARTS = {
     "__init__.py": '''"""How many heads every site has."""
-''',
-    "experiment.py": '''"""The experiment: its jobs and tables."""
-
-from headroom.experiments.experiment import Experiment
-from headroom.experiments.site_sizes.declared import SITE_SIZES
-from headroom.study.stages import Rule, Stage
-
-COUNT = Stage(
-    name="site_sizes",
-    about="count the heads of every site",
-    group="Which heads matter",
-    calls=lambda plan: plan.calls(plan.detailed),
-    outputs={"output": SITE_SIZES},
-    reads=lambda plan, values: plan.trained_model(values["run"], "check"),
-    settings=lambda plan, values: plan.sections(values["run"], "site_sizes"),
-    loads_model=True,
-)
-EXPERIMENT = Experiment(noun="site_sizes", rules=(Rule(stages=(COUNT,), minutes=30),), sections=("page",))
 ''',
     "stage.py": '''"""Count the heads of every site."""
 
@@ -93,11 +75,22 @@ def section(study: StudyTables, _: Views) -> Parts:
 {%- macro figure() -%}There is no figure.{%- endmacro -%}
 """,
 }
+RULE = """
+
+use rule model_job as site_sizes with:
+    output:
+        output="<study>/site_sizes/{run}.csv",
+    pathvars:
+        job="site_sizes/{run}",
+    params:
+        **jobs.params("site_sizes", sections="site_sizes", loads=True),
+"""
 FOLDER = "headroom/experiments/site_sizes"
 FIELD = '    site_sizes: SiteSizesSettings = Field(default_factory=SiteSizesSettings, description="heads of sites")\n'
 SETTINGS = "from headroom.experiments.site_sizes.declared import SiteSizesSettings\n"
 LISTED = {
-    "headroom/experiments/listed.py": [("NOUNS = (\n", '    "site_sizes",\n')],
+    "headroom/experiments/listed.py": [("SECTIONS = (\n", '    "site_sizes.page",\n')],
+    "headroom/study/targets.py": [('        "roles": ', '        "site_sizes": detailed,\n')],
     "headroom/settings/tasks.py": [
         ("from headroom.experiments.update_cost.declared import UpdateCostSettings\n", SETTINGS),
         ('description="final scores")\n', FIELD),
@@ -106,13 +99,14 @@ LISTED = {
 }
 
 
-def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
+def test_an_experiment_is_a_folder_a_rule_and_its_lines(project, toy):
     for name, text in PARTS.items():
         project.write(f"{FOLDER}/{name}", text)
     for path, lines in LISTED.items():
         for at, line in lines:
-            project.edit(path, at=at, after=line)
-    assert project.touched() == {*(f"{FOLDER}/{name}" for name in PARTS), *LISTED}
+            project.edit(path, at=at, **{"before" if at.startswith(" " * 8 + '"') else "after": line})
+    project.edit("rules/importance.smk", end=RULE)
+    assert project.touched() == {*(f"{FOLDER}/{name}" for name in PARTS), *LISTED, "rules/importance.smk"}
 
     assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 
@@ -128,4 +122,3 @@ def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
     page = (project.root / "page.html").read_text()
     assert "<h2>Sizes of sites</h2>" in page
     assert page.count('<td class="n">4</td>') >= 4
-    assert "site_sizes" in project.headroom("--help")

@@ -213,9 +213,8 @@ def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
 @torch.inference_mode()
 def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     release = write_release(tmp_path / "released")
-    vocabulary = ["--vocabulary", str(tmp_path / "binarised")]
-    released.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
-    model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "binarised", "cpu")
+    released.main(["--path", str(release.directory), "--checkpoints", str(tmp_path)])
+    model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "vocabulary", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
     spans = model.spans(lines)
     batches = [model.map_batch(batch, spans) for batch in model.sentence_batches(lines, 3)]

@@ -391,7 +391,7 @@ def made(corpus, output, *more):
 
 def test_a_new_encoder_knows_the_words_of_both_sentences_of_the_training_text(sentences, tmp_path):
     files = made(sentences, tmp_path / "out", *TINY)
-    assert files == ["config.json", "tokenizer.json", "tokenizer_config.json"]
+    assert files == ["config.json", "record.json", "tokenizer.json", "tokenizer_config.json"]
     config = json.loads((tmp_path / "out" / "config.json").read_text())
     assert (config["num_hidden_layers"], config["num_attention_heads"], config["hidden_size"]) == (1, 2, 8)
     assert [config["id2label"][str(number)] for number in range(3)] == FINE_TUNED

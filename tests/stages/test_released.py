@@ -49,23 +49,23 @@ def serving(directory):
 
 def output(directory):
     """Return the flags that say where everything goes."""
-    return ["--vocabulary", str(directory / "binarised"), "--checkpoint", str(directory / "run/epoch1.pt")]
+    return ["--downloads", str(directory / "downloads"), "--checkpoints", str(directory / "run")]
 
 
 def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
     released.main(["--path", str(release.directory), *output(tmp_path / "a")])
     released.main(["--path", str(archive), "--sha256", sha256(archive), *output(tmp_path / "b")])
-    for name in [*(f"binarised/{name}" for name in FILES), "run/epoch1.pt"]:
+    for name in [*(f"run/vocabulary/{name}" for name in FILES), "run/epoch1.pt"]:
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name), name
-    assert sorted(path.name for path in (tmp_path / "b/binarised").iterdir()) == FILES
+    assert sorted(path.name for path in (tmp_path / "b/run/vocabulary").iterdir()) == FILES
     moses = {"source_language": "en", "target_language": "fr", "normalise": True, "split_hyphens": True}
-    assert json.loads((tmp_path / "a/binarised/moses.json").read_text()) == moses
+    assert json.loads((tmp_path / "a/run/vocabulary/moses.json").read_text()) == moses
 
 
 def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
     with serving(archive.parent) as place:
         released.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path / "a")])
-    assert (tmp_path / "a/binarised/downloads/wmt.tar.bz2").read_bytes() == archive.read_bytes()
+    assert (tmp_path / "a/downloads/wmt.tar.bz2").read_bytes() == archive.read_bytes()
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror/released").symlink_to(archive.parent)
     where = ["--url", "http://127.0.0.1:9/wmt.tar.bz2", "--mirror", str(tmp_path / "mirror")]
@@ -78,7 +78,7 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     (tmp_path / "web/wmt.tar.bz2").write_bytes(b"<html>log in first</html>" * 50)
     with serving(tmp_path / "web") as place, pytest.raises(HeadroomError, match=r"wmt\.tar\.bz2: cannot unpack"):
         released.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path)])
-    assert [path.name for path in (tmp_path / "binarised").rglob("*") if path.is_file()] == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and "web" not in path.parts] == []
 
 
 REFUSED = [
@@ -122,7 +122,16 @@ def corpus(tmp_path):
 
 def adopted(corpus, classifier, tmp_path, *flags):
     run = tmp_path / "run/epoch1"
-    given = ["--engine", "classifier", "--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)]
+    given = [
+        "--engine",
+        "classifier",
+        "--path",
+        str(classifier),
+        "--corpus",
+        str(corpus),
+        "--checkpoints",
+        str(run.parent),
+    ]
     released.main([*given, *flags])
     return ClassificationModel.load(run, "cpu")
 

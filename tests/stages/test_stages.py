@@ -12,20 +12,20 @@ from pathlib import Path
 
 import headroom
 import pytest
-from headroom.__main__ import list_stages
 from headroom.core.command import run
 from headroom.engines.command import engine_for
+from headroom.study.stages import STAGES, module_of
 
-MODULES = {name: importlib.import_module(module) for _, name, module, _ in list_stages()}
+MODULES = {name: importlib.import_module(module_of(name)) for group in STAGES.values() for name in group}
 TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
 
 HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
 EVERY_PARSER = f"""
 import importlib, inspect, sys
-from headroom.__main__ import list_stages
+from headroom.study.stages import STAGES, module_of
 from headroom.engines.command import ENGINES, engine_for
-for _, name, module, _ in list_stages():
-    build = importlib.import_module(module).build_parser
+for name in [name for group in STAGES.values() for name in group]:
+    build = importlib.import_module(module_of(name)).build_parser
     (takes,) = [*inspect.signature(build).parameters] or [""]
     for given in {{"engine": map(engine_for, ENGINES), "engine_name": ENGINES}}.get(takes, [None]):
         build(*[given] * bool(takes)).format_help()

@@ -95,7 +95,7 @@ def test_numbers_are_those_of_local_jobs_and_a_killed_job_is_not_waited_for(
         os.killpg(group_of(job), signal.SIGKILL)
         assert running.wait(PATIENCE) == 1
         said = (project.root / "said").read_text()
-        assert "text_translation failed; the end of logs/tiny/text/long.log:" in said
+        assert "text failed; the end of logs/tiny/text/long.log:" in said
         assert not (job / "status").exists()
         others = [one for one in jobs_of(project) if one != job]
         assert [(one / "status").read_text() for one in others] == ["0\n"] * 4, said  # from text to scores

@@ -61,7 +61,7 @@ def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", *BRIEFLY, study=study)
     first, *rest = shown(ended)
-    assert first == "text_translation failed; the end of logs/corrupt/text/translation.log:"
+    assert first == "text failed; the end of logs/corrupt/text/translation.log:"
     message = "".join(rest[:2])
     assert f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}" in message
     assert "replace the file in the mirror" in message
@@ -78,9 +78,9 @@ case "$*" in
 esac
 """
 REASONS = {
-    "text_translation": "killed, most likely because it ran out of memory; give it more memory or a smaller batch",
-    "text_classification": "terminated; re-run the same command",
-    "treebank": "ended by signal 11; re-run the same command",
+    ("text", "killed, most likely because it ran out of memory; give it more memory or a smaller batch"),
+    ("text", "terminated; re-run the same command"),
+    ("treebank", "ended by signal 11; re-run the same command"),
 }
 
 
@@ -95,5 +95,5 @@ def test_jobs_that_a_signal_ends_say_so(project: Project) -> None:
     command = ["snakemake", *texts, "results/tiny/entailment/treebank.conllu", "--cores", "1", "--keep-going", *BRIEFLY]
     ended = run([*command, "--configfile", "tests/workflow/tiny.yaml"], cwd=project.root, env=inside)
     lines = shown(ended)
-    found = {lines[number].split(" ")[0]: lines[number + 1] for number in range(0, len(lines) - 1, 2)}
-    assert found == {rule: f"    error: job: {reason}" for rule, reason in REASONS.items()}
+    found = {(lines[number].split(" ")[0], lines[number + 1]) for number in range(0, len(lines) - 1, 2)}
+    assert found == {(rule, f"    error: job: {reason}") for rule, reason in REASONS}

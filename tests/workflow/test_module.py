@@ -24,9 +24,9 @@ rule all:
     input: "own/lines.txt"
 
 rule count_lines:
-    input: "results/tiny/translation/corpus/train.source"
+    input: "results/tiny/translation/corpus"
     output: "own/lines.txt"
-    shell: "wc -l < {{input}} > {{output}}"
+    shell: "wc -l < {{input}}/train.source > {{output}}"
 """
 DEPLOYED = """
 from snakemake.utils import min_version
@@ -41,7 +41,7 @@ module headroom:
 
 use rule * from headroom
 """
-CORPUS = "results/tiny/translation/corpus/train.source"
+CORPUS = "results/tiny/translation/corpus/corpus.json"
 
 
 def files_of(project: Project) -> set[str]:

@@ -17,23 +17,19 @@ from typing import Any, NoReturn
 
 import pytest
 import yaml
+from dag import PlannedJob, list_jobs
 from headroom.__main__ import write_flags
 from headroom.core.errors import HeadroomError
-from headroom.experiments.listed import list_experiments
 from headroom.missing import wrong_criteria
-from headroom.preparation.rules import RULES as PREPARATION
-from headroom.report.rules import RULES as DECISIONS
 from headroom.settings.load import load_study
 from headroom.settings.study import Study
-from headroom.study.jobs import JobForm, forms_of
 from headroom.study.plan import Plan
 from headroom.study.sources import PARAMS, Sources
-from headroom.study.stages import Stage, Values, fill
+from headroom.study.stages import module_of
 from study import ROOT, TINY, Finished, differing, new_project, planned, rows
 
 pytestmark = pytest.mark.long
 
-RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
 PLAIN = {"arms": {"baseline": {"method": "baseline"}}, "gates": {"ways": []}}
 PAIRS = {name: {side: f"text/{name}.{side}" for side in ("source", "target")} for name in ("train", "valid", "test")}
 TABLES = {"source": "files", "valid": "text/valid.tsv", "test": "text/test.tsv", "labels": ["bad", "good"]}
@@ -69,9 +65,9 @@ JOBS += "|corpus.far"
 
 LEFT_OUT = {
     "sampling.resamples": "removal",  # it judges by the heads' own outcomes
-    "scores.(examples|batch_examples)": "pruning_epochs pruning_compared scores_compared",
+    "scores.(examples|batch_examples)": "pruning_sites pruning_epochs pruning_compared scores_compared",
     "training.(epochs|early_checkpoints)": "training_from_scratch update_cost",
-    "pruning.(criteria|normalisations|random_draws)": "pruning_epochs pruning_compared",
+    "pruning.(criteria|normalisations|random_draws)": "pruning_sites pruning_epochs pruning_compared",
     "pruning.(step|test_examples)": "pruning_compared",
     "pruning.main": "pruning_compared gates",
     "gates.(penalties|random_draws)": "from_scratch gates gates_controls",
@@ -105,63 +101,55 @@ class Planned:
     """A study and its jobs, none of which is run."""
 
     configuration: Mapping[str, Any]
+    place: Path
 
     @cached_property
-    def plan(self) -> Plan:
-        return Plan(load_study(self.configuration))
+    def study(self) -> Study:
+        return load_study(self.configuration)
 
     @cached_property
-    def jobs(self) -> dict[tuple[str, ...], tuple[JobForm, Values]]:
+    def jobs(self) -> dict[tuple[str, ...], PlannedJob]:
         """Every job by its rule and wildcards."""
-        forms = forms_of(self.plan, RULES)
-        return {(form.rule.title, *map(str, key)): (form, dict(key)) for form in forms for key in form.calls}
+        return {(job.rule, *job.wildcards.values()): job for job in list_jobs(self.configuration, self.place)}
 
-    def decisions(self) -> dict[tuple[str, ...], str]:
-        """Return the params by which jobs are run again."""
-        return {job: form.decided_by(self.plan, values) for job, (form, values) in self.jobs.items()}
+    def task_of(self, job: PlannedJob) -> str:
+        """Return the task of a job; "" for none."""
+        if job.rule == "update_cost":
+            return Plan(self.study).timed_task
+        return self.study.runs()[job.run].task if job.run else job.wildcards.get("task", "")
 
-    def files(self) -> dict[tuple[str, ...], tuple[dict[str, list[str]], dict[str, list[str]]]]:
-        """Return the inputs and outputs of jobs by their flags."""
-        return {
-            job: (form.inputs(self.plan, values), outputs(self.plan, form, values))
-            for job, (form, values) in self.jobs.items()
-        }
-
-    def told(self) -> dict[tuple[str, ...], str]:
-        """Return all that the programs of jobs are told."""
-        files = self.files()
-        return {job: form.job(self.plan, values, *files[job]) for job, (form, values) in self.jobs.items()}
+    def kind_of(self, task: str | None) -> str:
+        return self.study.tasks[task].task if task else ""
 
 
-def outputs(plan: Plan, form: JobForm, values: Values) -> dict[str, list[str]]:
-    """Return the output files of a job by flag."""
-    return {flag: [fill(path, values) for path in paths] for flag, paths in form.outputs(plan).items()}
+def title(job: tuple[str, ...]) -> str:
+    """Return the rule of a job; the curves of single sites are by the main order alone."""
+    return f"{job[0]}_sites" if "sites" in job else job[0]
 
 
 def taken(planned: Planned) -> dict[tuple[str, ...], set[tuple[str, str]]]:
     """Return the tasks and keys that the programs of every job take, by their command lines."""
-    found: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    read: dict[tuple[str, str, str], list[str]] = {}
-    for job, (form, values) in planned.jobs.items():
-        for stage, own in form.of(values):
-            call = job[0], stage.name, planned.plan.task_of(own)
-            if call not in read:
-                read[call] = keys_of(stage, planned.plan, own)
-            found.setdefault(job, set()).update((call[-1], key) for key in read[call])
+    read: dict[tuple[str, str], list[str]] = {}
+    found = {}
+    for name, job in planned.jobs.items():
+        call = job.rule, planned.task_of(job)
+        if call not in read:
+            read[call] = keys_of(job)
+        found[name] = {(call[-1], key) for key in read[call]}
     return found
 
 
-def keys_of(stage: Stage, plan: Plan, values: Values) -> list[str]:
-    """Return the keys of the configuration that a program takes, the flags of a call given."""
+def keys_of(job: PlannedJob) -> list[str]:
+    """Return the keys of the configuration that a program takes, the flags of a job given."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(argparse.ArgumentParser, "error", stop)  # flags that name files are missing
         try:
-            importlib.import_module(stage.place).main([*write_flags(stage.decided_by(plan, values))])
+            importlib.import_module(module_of(job.stage)).main([*write_flags(job.decided)])
         except ParsedError as parsed:
             return list(parsed.args[0].get_default("flags") or {})
         except HeadroomError:  # it takes files alone
             return []
-    raise AssertionError(f"{stage.place} runs without files")
+    raise AssertionError(f"{job.stage} runs without files")
 
 
 def stop(parser: argparse.ArgumentParser, message: str) -> NoReturn:
@@ -195,7 +183,7 @@ def words() -> list[str]:
 
 def other_study(study: Planned, place: tuple[str, ...], values: list[Any]) -> Planned | None:
     """Return the study with the first other value of a key that is right, if any is."""
-    used = study.plan.study.used()
+    used = study.study.used()
     for value in values:
         changed = copy.deepcopy(dict(study.configuration))
         section: Any = changed
@@ -203,8 +191,8 @@ def other_study(study: Planned, place: tuple[str, ...], values: list[Any]) -> Pl
             section = section[key]
         section[place[-1]] = value
         try:
-            other = Planned(changed)
-            if other.plan.study.used() != used and not wrong_criteria(other.plan):
+            other = Planned(changed, study.place)
+            if other.study.used() != used and not wrong_criteria(Plan(other.study)):
                 return other
         except HeadroomError:
             continue
@@ -231,21 +219,20 @@ TINY_STUDY: dict[str, Any] = yaml.safe_load((ROOT / TINY).read_text())
 
 def other_keys(study: Planned) -> set[tuple[str, str]]:
     """Return the keys of a study by the kind of their task."""
-    kind_of = study.plan.kind_of
     named = (known_as(place) for place, _ in changes(study.configuration))
-    return {(kind_of(task or ""), key) for task, key in named}
+    return {(study.kind_of(task), key) for task, key in named}
 
 
 @pytest.mark.parametrize("written", [TINY_STUDY, OWN], ids=lambda written: written["study"])
-def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str, Any]) -> None:
-    study, tiny = (Planned(json.loads(load_study(one).used())) for one in (written, TINY_STUDY))
+def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str, Any], tmp_path: Path) -> None:
+    study, tiny = (Planned(json.loads(load_study(one).used()), tmp_path) for one in (written, TINY_STUDY))
     known = set() if written is TINY_STUDY else other_keys(tiny)
-    before, files, told, takes = study.decisions(), study.files(), study.told(), taken(study)
+    before, takes = study.jobs, taken(study)
     wrong: list[object] = []
     tried = 0
     for place, values in changes(study.configuration):
         task, key = known_as(place)
-        if place[0] in ("study", "device", "gpus") or (study.plan.kind_of(task or ""), key) in known:
+        if place[0] in ("study", "device", "gpus") or (study.kind_of(task), key) in known:
             continue
         if (other := other_study(study, place, values)) is None:
             continue
@@ -254,19 +241,21 @@ def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str
         taking = {
             job for job, own in takes.items() if arm in str(job) and any(k == key and task in (None, t) for t, k in own)
         }
-        after, files_after, told_after = other.decisions(), other.files(), other.told()
+        after = other.jobs
         both = before.keys() & after.keys()
-        changed = {job for job in both if before[job] != after[job]}
+        changed = {
+            job for job in both if before[job].decided != after[job].decided or before[job].code != after[job].code
+        }
         found = {
-            "too much": {job[0] for job in changed - taking} - rules_for(BESIDE, key),
-            "too little": {job[0] for job in (taking & both) - changed} - rules_for(LEFT_OUT, key),
+            "too much": {title(job) for job in changed - taking} - rules_for(BESIDE, key),
+            "too little": {title(job) for job in (taking & both) - changed} - rules_for(LEFT_OUT, key),
         }
         if not re.fullmatch(JOBS, key):
-            moved = {job for job in both if files_after[job] != files[job]}
+            moved = {job for job in both if after[job].files != before[job].files}
             found |= {
                 "other jobs": {job[0] for job in before.keys() ^ after.keys()},
                 "other files": {job[0] for job in moved - changed},
-                "told, not compared": {job[0] for job in both - changed if told_after[job] != told[job]},
+                "told, not compared": {job[0] for job in both - changed if after[job].told != before[job].told},
             }
         wrong += [(".".join(place), what, rules) for what, rules in found.items() if rules]
     assert tried > 40
@@ -278,10 +267,9 @@ import importlib, json, os, sys
 import fairseq, transformers  # what takes long to import and is not of the package
 
 for line in sys.stdin:
-    name, calls = json.loads(line)
+    name, module, words = json.loads(line)
     if not os.fork():
-        for module, words in calls:
-            importlib.import_module(module).main(words)
+        importlib.import_module(module).main(words)
         loaded = [str(module.__file__) for key, module in sys.modules.items() if key.startswith("headroom.")]
         with open(f"{name}.loaded", "w") as stream:
             json.dump(loaded, stream)
@@ -294,20 +282,14 @@ for line in sys.stdin:
 
 def test_what_a_running_stage_loads_is_in_its_import_closure(finished: Finished, tmp_path: Path) -> None:
     root = finished.project.copy(tmp_path / "project").root
-    study, sources = Planned(TINY_STUDY), Sources(root / "workflow")
-    plan, files, lines = study.plan, study.files(), {}
+    study, sources, lines = Planned(TINY_STUDY, tmp_path), Sources(root / "workflow"), {}
     known: dict[str, set[str]] = {}
-    for job, (form, values) in study.jobs.items():  # of every rule, one for each kind of task
-        calls = form.of(values)
-        name = f"{form.rule.title}-{plan.kind_of(plan.task_of(calls[0][1]))}"
+    for job in study.jobs.values():  # of every rule, one for each kind of task
+        name = f"{job.rule}-{study.kind_of(study.task_of(job))}"
         if name not in lines:
-            told = json.loads(form.job(plan, values, *files[job]).replace("<results>", "results"))
-            words = [[stage.place, [*write_flags(flags)]] for (stage, _), (_, flags) in zip(calls, told, strict=True)]
-            lines[name] = json.dumps([name, words])
-            engines = [plan.engine(own["run"]) if stage.loads_model else None for stage, own in calls]
-            for (stage, own), engine in zip(calls, engines, strict=True):
-                closure = sources.of_stage(stage.place, *stage.imports(plan, own), engine=engine)
-                known.setdefault(name, set()).update(closure)
+            module, *others, engine = json.loads(job.code)
+            known[name] = {*sources.of_stage(module, *others, engine=engine)}
+            lines[name] = json.dumps([name, module, [*write_flags(job.told)]])
     inside = {**os.environ, "PYTHONPATH": str(root / "workflow")}
     command = [sys.executable, "-c", LOADING]
     ended = subprocess.run(
@@ -346,7 +328,7 @@ def test_an_edited_file_reruns_what_imports_it(finished: Finished, tmp_path: Pat
     study = finished.project.copy(tmp_path / "project")
     stage = study.root / "workflow/headroom/experiments/agreement/stage.py"
     stage.write_text(stage.read_text() + "\n# edited\n")
-    assert planned(study.snakemake()) == {"agreement": 1, **DECIDED}
+    assert planned(study.snakemake()) == {"agreement": 8, **DECIDED}
     assert differing(*(place.root / "results" / "tiny" for place in (study, finished.project))) == []
 
 

@@ -16,14 +16,11 @@ from typing import Any
 
 import pytest
 import yaml
-from headroom.experiments.listed import list_experiments
-from headroom.preparation.rules import RULES as PREPARATION
-from headroom.report.rules import RULES as DECISIONS
-from headroom.settings.load import load_study
-from headroom.study.jobs import forms_of
-from headroom.study.plan import Plan
+from dag import list_jobs
+from headroom.study.stages import module_of
 from missing_software import skip
 from packaging.utils import canonicalize_name
+from study import TINY
 
 ROOT = Path(__file__).parents[2]
 ENVS = ROOT / "envs"
@@ -49,10 +46,7 @@ def test_this_environment_satisfies_the_lock() -> None:
     assert f"fairseq-fixed=={importlib.metadata.version('fairseq-fixed')}" in wanted
 
 
-RULES = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
-
-
-def test_conda_environments_hold_what_the_stages_of_their_rules_import() -> None:
+def test_conda_environments_hold_what_the_stages_of_their_rules_import(tmp_path: Path) -> None:
     import grimp
 
     options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
@@ -72,10 +66,8 @@ def test_conda_environments_hold_what_the_stages_of_their_rules_import() -> None
         return {*map(canonicalize_name, imported)} - {*map(canonicalize_name, named)}
 
     missing = {"classifiers": lacking("headroom.engines.hub.classifier", "torch")}
-    for rule in RULES:
-        largest = "fairseq" if rule.environment is Plan.environment_of else "plain"  # text from the Hub has torch's
-        name = rule.environment if isinstance(rule.environment, str) else largest
-        missing |= {f"{rule.title}: {stage.name}": lacking(stage.place, name) for stage in rule.stages}
+    for job in list_jobs(ROOT / TINY, tmp_path):
+        missing[job.rule] = lacking(module_of(job.stage), job.libraries)
     assert not {stage: names for stage, names in missing.items() if names}
 
 
@@ -264,7 +256,9 @@ def installed(python: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ["default", "slurm", "cluster-generic"])
-def test_snakemake_reads_a_profile_whose_rules_are_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snakemake_reads_a_profile_whose_rules_are_there(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from snakemake.cli import parse_args
 
     monkeypatch.chdir(ROOT)
@@ -273,9 +267,8 @@ def test_snakemake_reads_a_profile_whose_rules_are_there(name: str, monkeypatch:
     text = (ROOT / "profiles" / name / "profile.yaml").read_text()
     named = {*given.set_resources, *re.findall(r"^  # (\w+):$", text, flags=re.M)}  # in use, or proposed
     named |= set(filter(None, yaml.safe_load(text).get("slurm-array-jobs", "").split(",")))
-    tasks = {"translation": {}, "classification": {"sst2": {"corpus": {"source": "catalogue"}}}}
-    forms = forms_of(Plan(load_study({"shards": 2, **tasks})), RULES)
-    assert named <= {form.name for form in forms}
+    study = yaml.safe_load((ROOT / TINY).read_text())
+    assert named <= {job.rule for job in list_jobs({**study, "shards": 2}, tmp_path)}
     assert {"timing", "update_cost"} <= named or name != "slurm"
 
 

@@ -60,25 +60,24 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
         "translation.training.epochs": 12,
         "translation.training.max_tokens": 512,
     }
-    checkpoints = [f"results/tiny/runs/{RUN}/epoch{epoch}.pt" for epoch in (1, 6, 12)]
+    record = f"results/tiny/runs/{RUN}/record.json"
     ended = submitted(
         slurm,
         there,
-        *(checkpoints[-1], "--set-resources", "training_translation:runtime=1", "--retries", "5"),
+        *(record, "--set-resources", "training:runtime=1", "--retries", "5"),
         study=there.configure(longer),
     )
     assert ended.status == 0, ended.output
-    tries = jobs_of(slurm, there, "training_translation")
+    tries = jobs_of(slurm, there, "training")
     assert "JobState=TIMEOUT" in tries[0]
     assert "JobState=COMPLETED" in tries[-1]
     assert "resuming after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
     assert memory == [memory[0] * number for number in range(1, len(tries) + 1)]
 
-    straight = here.snakemake(checkpoints[-1], study=here.configure(longer))
+    straight = here.snakemake(record, study=here.configure(longer))
     assert straight.status == 0, straight.output
-    for name in checkpoints:
-        assert (there.root / name).read_bytes() == (here.root / name).read_bytes()
+    assert (there.root / record).read_bytes() == (here.root / record).read_bytes()
 
 
 def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study: Project, finished: Finished) -> None:

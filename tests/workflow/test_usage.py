@@ -15,7 +15,7 @@ WRONG_WORDS = re.findall(
     """
   => usage: python -m headroom <stage> [--help]
 nothing => error: nothing: unknown stage; python -m headroom --help lists the stages
-'[["nothing", {}]]' => error: nothing: unknown stage
+nothing '{}' => error: nothing: unknown stage
 scores => scores: error: the following arguments are required: --checkpoints
 scores --engine jax => error: argument --engine: invalid choice: 'jax'
 scores SOME --exmaples 3 => scores: error: unrecognized arguments: --exmaples 3

@@ -1,8 +1,8 @@
 """`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them.
 
-`python -m headroom '[["<stage>", {"<flag>": <value>, ...}], ...]'` runs the stages of a job of the workflow. Options
-may stand before them: `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has
-imported, and `--benchmark FILE`, to which the time and memory of the job are written.
+`python -m headroom <stage> '{"<flag>": <value>, ...}'` runs a job of the workflow. Options may stand before the stage:
+`--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has imported, and
+`--benchmark FILE`, to which the time and memory of the job are written.
 """
 
 import importlib
@@ -12,60 +12,22 @@ import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from headroom.core.command import run
 from headroom.core.files import atomic_path
 from headroom.fork_server import ADDRESS, hand_over
-
-GROUPS = ("Data", "Models", "Which heads matter", "What heads do", "Without heads", "Arms", "Answers")
-"""The groups of stages, in the order in which `--help` lists them."""
-
-OTHERS = (
-    ("Data", "new", "headroom.new", "write the study of a model that you have"),
-    ("Answers", "report", "headroom.report.__main__", "write the report"),
-    ("Answers", "compare", "headroom.report.compare", "put verdicts and curves of finished studies on one page"),
-)
-"""The stages that belong to no experiment: group, name, module, description."""
-
-
-def list_stages() -> Iterator[tuple[str, str, str, str]]:
-    """Yield the group, the name, the module and a description of every stage."""
-    from headroom.experiments.listed import list_experiments
-    from headroom.preparation.rules import RULES as PREPARATION
-    from headroom.report.rules import RULES as DECISIONS
-
-    rules = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
-    stages = [stage for rule in rules for stage in rule.stages]
-    for stage in {stage.name: stage for stage in reversed(stages)}.values():
-        yield stage.group, stage.name, stage.place, stage.about
-    yield from OTHERS
-
-
-def module_of(stage: str) -> str:
-    """Return the module with the command line of a stage; "" if there is none."""
-    own = f"headroom.experiments.{stage}.stage"
-    if stage.isidentifier() and find_spec(f"headroom.experiments.{stage}") and find_spec(own):
-        return own
-    return next((module for _, name, module, _ in list_stages() if name == stage), "")
+from headroom.study.stages import STAGES, module_of
 
 
 def usage() -> str:
     """Return the list of stages."""
-    stages = list(list_stages())
-    width = max(len(name) for _, name, _, _ in stages)
+    width = max(len(name) for group in STAGES.values() for name in group)
     lines = ["usage: python -m headroom <stage> [--help]", ""]
-    for group in GROUPS:
-        own = sorted((name, about) for its, name, _, about in stages if its == group)
-        lines += [f"{group}:", *(f"  {name:{width}}  {about}" for name, about in own), ""]
+    for title, group in STAGES.items():
+        lines += [f"{title}:", *(f"  {name:{width}}  {about}" for name, (_, about) in group.items()), ""]
     return "\n".join(lines)
-
-
-def read_job(text: str) -> list[tuple[str, list[str]]]:
-    """Return the stages of a job with their flags, from JSON."""
-    return [(stage, list(write_flags(flags))) for stage, flags in json.loads(text)]
 
 
 def write_flags(flags: Mapping[str, Any]) -> Iterator[str]:
@@ -113,13 +75,13 @@ def main() -> None:
         sys.exit(0 if name else 2)
     if "--libraries" in options and ADDRESS in os.environ:
         hand_over(os.environ[ADDRESS], options["--libraries"])
-    calls: Sequence[tuple[str, list[str]]] = read_job(name) if name.startswith("[") else [(name, [])]
-    for stage, flags in calls:
-        module = module_of(stage)
-        if not module:
-            print(f"error: {stage}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
-            sys.exit(2)
-        run(importlib.import_module(module).main, [*flags, *arguments])
+    module = module_of(name)
+    if not module:
+        print(f"error: {name}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
+        sys.exit(2)
+    given, *further = arguments or [""]
+    flags = [*write_flags(json.loads(given)), *further] if given.startswith("{") else arguments
+    run(importlib.import_module(module).main, flags)
     if path := options.get("--benchmark"):
         run(lambda _arguments: write_benchmark(Path(path), time.perf_counter() - started))
 

@@ -14,14 +14,13 @@ from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
 from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
 from headroom.experiments.bakeoff.declared import RetrainingSettings
-from headroom.experiments.bakeoff.experiment import lacking_to_compare
-from headroom.experiments.pruning.experiment import order_tables
 from headroom.methods.criteria import check, check_compared, criteria, find_family
 from headroom.settings.documents import DocumentFiles
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings, ReleasedModel
 from headroom.settings.study import Study
 from headroom.settings.tasks import LanguageSettings
+from headroom.study.curves import lacking_to_compare, order_tables
 from headroom.study.plan import Plan
 
 BOUNDS = Path(__file__).parents[2] / "pyproject.toml"

@@ -14,14 +14,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.formatting import plural
 from headroom.data.given import Given, find_documents, find_labelled, find_parallel
-from headroom.experiments.listed import list_experiments
 from headroom.missing import missing_files, wrong_criteria
-from headroom.preparation.rules import RULES as PREPARATION
-from headroom.report.rules import RULES as DECISIONS
 from headroom.settings.load import load_study
 from headroom.settings.models import HubModelSettings
-from headroom.study.jobs import forms_of
 from headroom.study.plan import Plan
+from headroom.study.targets import tables_by_name
 
 if TYPE_CHECKING:
     from headroom.engines.hub.outline import Outline
@@ -171,12 +168,6 @@ def _flow(section: Mapping[str, Any]) -> str:
     return str(yaml.safe_dump(dict(section), default_flow_style=True, sort_keys=False, width=10**6)).strip()
 
 
-def list_jobs(plan: Plan) -> list[str]:
-    """Return the names of what will run for a study."""
-    rules = [*PREPARATION, *(rule for one in list_experiments() for rule in one.rules), *DECISIONS]
-    return list(dict.fromkeys(form.rule.title for form in forms_of(plan, rules)))
-
-
 def describe_memory(outline: "Outline", dtype: str) -> str:
     """Return how much memory a model needs, and whether this machine has it."""
     weights, whole = outline.weight_bytes(dtype), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -236,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(
         f"{describe(outline)}\ntask: {outline.task}; {text.about}\nmemory: {describe_memory(outline, settings.dtype)}"
     )
-    print(f"what will run: {', '.join(list_jobs(plan))}\nwrote {output}; run it by: make study STUDY={output}")
+    print(f"what will run: {', '.join(tables_by_name(plan))}\nwrote {output}; run it by: make study STUDY={output}")
 
 
 if __name__ == "__main__":

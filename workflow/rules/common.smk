@@ -48,16 +48,14 @@ workflow.deployment_settings.conda_not_block_search_path_envvars = True
 
 try:
     from headroom.core.errors import HeadroomError
-    from headroom.report.rules import RULES as DECISIONS, list_resamples, list_tables
-    from headroom.experiments.listed import list_experiments
+    from headroom.core.interventions import REPLACEMENTS
     from headroom.fork_server import start_server
     from headroom.missing import find_mistakes, missing_mirror
-    from headroom.preparation.rules import RULES as PREPARATION
     from headroom.settings.load import load_study, read_keys
-    from headroom.study.jobs import forms_of
+    from headroom.study import curves, gates, targets, texts, trainings
+    from headroom.study.jobs import Jobs, request_memory
     from headroom.study.plan import Plan
     from headroom.study.sources import Sources
-    from headroom.study.stages import fill, is_directory
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"environment: the module '{error.name}' is missing; run `make study`, or `source .venv/bin/activate` first "
@@ -72,7 +70,8 @@ try:
 except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
-plan, sources = Plan(study), Sources(WORKFLOW)
+plan = Plan(study)
+jobs = Jobs(plan, Sources(WORKFLOW))
 own_environments = workflow.deployment_settings.deployment_method  # of jobs: conda, containers
 # jobs on a cluster read the Snakefile, too
 if mistakes := find_mistakes(plan, libraries=not own_environments, files=workflow.is_main_process):
@@ -89,22 +88,60 @@ onstart:
 
 
 PREFIXED = workflow.modifier.path_modifier.replace_prefix("results") != "results"
-RESULTS, LOGS = plan.results, f"<logs>/{study.study}"
-BENCHMARKS = f"{RESULTS}/benchmarks"
 WHOLE_MACHINE = 1024  # threads; Snakemake reduces it to the available cores
-EXPERIMENTS = [rule for experiment in list_experiments() for rule in experiment.rules]
+GPU = int(study.device == "cuda")
+
+
+pathvars:
+    study=f"<results>/{study.study}",
+    shards=f"<results>/{study.study}/shards/{study.shards}",
+    log=f"<logs>/{study.study}",
 
 
 def any_of(names):
-    """Return a pattern that matches only these names."""
-    return "|".join(re.escape(name) for name in dict.fromkeys(names))
+    """Return a pattern that matches only these names; without names, none."""
+    return "|".join(re.escape(name) for name in dict.fromkeys(names)) or "(?!)"
+
+
+wildcard_constraints:
+    task=any_of(study.tasks),
+    run=any_of(plan.runs),
+    replacement=any_of(REPLACEMENTS),
+    scope=r"\w+",
+    way=r"(hard-concrete|controls)\.\w+",
+    start=r"scratch|random\d+",
+    shard=r"\d+",
 
 
 def outside(paths):
     """Return paths of files that are not outputs, in a form that is independent of a module's `prefix`."""
-    package = str(WORKFLOW)
-    found = (path.replace("<package>", package) for path in paths)
-    found = [
-        one for path in found for one in (sorted(glob(path)) if path.startswith(package) and "*" in path else [path])
-    ]
+    if callable(paths):  # of a plan and wildcards
+        return lambda wildcards: outside(paths(plan, **dict(wildcards.items())))
+    found = [path.replace("<package>", str(WORKFLOW)) for path in paths]
     return [os.path.abspath(path) if PREFIXED else os.path.relpath(path) for path in found]
+
+
+def resolved(path):
+    """Return a path with its path variables resolved."""
+    return workflow.pathvars.apply(path)
+
+
+# what a program reads that loads a model: records, each with the checksums of the files of its directory
+TRAINED = {"model": "<study>/runs/{run}/record.json", "corpus": jobs.text, "vocabulary": jobs.pieces}
+
+
+def times_of(plan, wildcards, input, output):
+    """Return the flag for what every job took that wrote a table."""
+    tables = [os.path.relpath(path, resolved("<study>")) for path in input.tables]
+    files = [resolved(f"<study>/benchmarks/{table.removesuffix('.csv')}.tsv") for table in tables]
+    return {"benchmarks": [file for file in files if os.path.exists(file)]}
+
+
+def mirror(wildcards, resources):
+    """Return the flag for the mirror; files are checked, and Snakemake does not compare params that take resources."""
+    return f"--mirror {shlex.quote(study.mirror)}" if study.mirror else ""
+
+
+def exclusive(wildcards):
+    """Return the threads of a job that measures time: all cores, or one on a cluster, whose profile reserves the node."""
+    return WHOLE_MACHINE if workflow.local_exec else 1

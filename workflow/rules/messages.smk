@@ -21,7 +21,14 @@ SUPERFLUOUS = (
     "WorkflowError:\nAt least one job did not complete",
 )
 """Messages of Snakemake that follow those on failed jobs."""
-STEPS = ("Select jobs to execute", "Complete log(s):", "Elapsed time:", "Finished jobid:", "Execute ")
+STEPS = (
+    "Select jobs to execute",
+    "Complete log(s):",
+    "Elapsed time:",
+    "Finished jobid:",
+    "Execute ",
+    "Removing output",
+)
 """Further messages of Snakemake that are left out where a line is shown of a finished job."""
 
 briefly = Quietness.RULES in (workflow.output_settings.quiet or ())

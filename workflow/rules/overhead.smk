@@ -5,14 +5,9 @@ import time
 import psutil
 
 
-def resolved(path):
-    """Return a path with its path variables resolved."""
-    return workflow.pathvars.apply(path)
-
-
 def finished_jobs(since):
     """Return the seconds of every job that wrote a benchmark file after a time stamp (seconds since 1970)."""
-    files = (path for path in Path(resolved(BENCHMARKS)).rglob("*.tsv") if path.stat().st_mtime >= since)
+    files = (path for path in Path(resolved("<study>/benchmarks")).rglob("*.tsv") if path.stat().st_mtime >= since)
     return [float(path.read_text().split("\n")[1].split("\t")[0]) for path in files]
 
 
@@ -23,7 +18,7 @@ def report_overhead(cores):
     line = f"headroom: {len(jobs)} jobs in {wall:.0f} s"
     if cores and sum(jobs):
         spent = {"wall_seconds": round(wall, 1), "cores": cores, "job_seconds": round(sum(jobs), 1), "jobs": len(jobs)}
-        Path(resolved(RESULTS), "overhead.json").write_text(json.dumps(spent) + "\n")
+        Path(resolved("<study>/overhead.json")).write_text(json.dumps(spent) + "\n")
         share = (wall * cores - sum(jobs)) / sum(jobs)
         line += f" on {cores} cores, {sum(jobs):.0f} core-seconds of work, overhead {share:.0%}"
     page = Path(resolved("<reports>"), f"{study.study}.html")

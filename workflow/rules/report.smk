@@ -18,9 +18,9 @@ PAGE_FILES = sorted(
 
 rule configuration:
     output:
-        f"{RESULTS}/configuration.json",
+        "<study>/configuration.json",
     log:
-        f"{LOGS}/configuration.log",
+        "<log>/configuration.log",
     localrule: True
     conda:
         "../../envs/plain.yaml"
@@ -30,41 +30,44 @@ rule configuration:
         "printf '%s\\n' {params.configuration:q} > {output} 2> {log}"
 
 
-# what every job but those that prepare text and models took
-MEASURED = [
-    f"{BENCHMARKS}/{fill(form.place(plan), dict(job))}.tsv"
-    for form in FORMS
-    for job in form.calls
-    if form.rule not in PREPARATION and form.rule.name != "training_until" and not form.shard
-]
-
-
-rule report:
+use rule job as claims with:
     input:
-        tables=list_tables(plan),
-        resamples=list_resamples(plan),
-        maps=[f"{RESULTS}/attention_maps/{run}.json" for run in plan.detailed if run in plan.transformers],
-        claims=f"{RESULTS}/claims.csv",
-        numbers=f"{RESULTS}/numbers.csv",
-        benchmarks=MEASURED,
-        texts=[f"{RESULTS}/{task}/corpus/corpus.json" for task in study.tasks],
-        configuration=f"{RESULTS}/configuration.json",
-        code=outside([*sources.of_stage("headroom.report.__main__"), *PAGE_FILES]),
+        outside(sorted(glob(f"{WORKFLOW}/headroom/claims/papers/*.yaml"))),
+        tables=targets.list_tables(plan),
+        after=targets.list_resamples(plan),
+        configuration="<study>/configuration.json",
     output:
-        page=report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
-        benchmark=f"{BENCHMARKS}/report.tsv",
-    log:
-        f"{LOGS}/report.log",
-    conda:
-        "../../envs/plain.yaml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: attempt * 2000,
-        runtime=15,
+        output="<study>/claims.csv",
+        numbers="<study>/numbers.csv",
+    pathvars:
+        job="claims",
     params:
-        study=study.study,
-    shell:
-        "python -m headroom --libraries plain --benchmark {output.benchmark:q} report --study {params.study} --tables {input.tables} --maps {input.maps} "
-        "--claims {input.claims} --numbers {input.numbers} --texts {input.texts} "
-        "--benchmarks {input.benchmarks} "
-        "--configuration {input.configuration} --output {output.page} > {log} 2>&1"
+        **jobs.params("claims"),
+
+
+use rule job as report with:
+    input:
+        tables=targets.list_tables(plan),
+        after=[*targets.list_resamples(plan), *outside(PAGE_FILES)],
+        maps=targets.list_maps(plan),
+        texts=[f"<study>/{task}/corpus/corpus.json" for task in study.tasks],
+        claims="<study>/claims.csv",
+        numbers="<study>/numbers.csv",
+        configuration="<study>/configuration.json",
+    output:
+        output=report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
+    pathvars:
+        job="report",
+    resources:
+        mem_mb=request_memory(2000),
+        runtime=15,
+        gpu=0,
+    params:
+        **jobs.params("report", places=times_of),
+
+
+rule all:
+    default_target: True
+    input:
+        f"<reports>/{study.study}.html",
+    localrule: True

@@ -133,7 +133,7 @@ def test_codes_of_languages_are_checked(loaded):
 
 def test_a_released_model_is_imported_with_its_languages(written, tmp_path):
     codes = ["--source-code", "fra_Latn", "--target-code", "eng_Latn", "--prefix", "one "]
-    place = ["--path", str(written("nllb")), "--checkpoint", str(tmp_path / "epoch1")]
+    place = ["--path", str(written("nllb")), "--checkpoints", str(tmp_path)]
     released.main(["--engine", "seq2seq", *place, *codes])
     found = load_translator(tmp_path / "epoch1")
     find = found.tokenizer.convert_tokens_to_ids
@@ -272,7 +272,7 @@ class TestShiftedText:
                 write_lines(tmp_path / f"corpus/{name}.source", sources[lines])
                 write_lines(tmp_path / f"corpus/{name}.target", targets[lines])
             given = ["--engine", "seq2seq", "--path", str(written("bart")), "--corpus", str(tmp_path / "corpus")]
-            released.main([*given, "--checkpoint", str(tmp_path / "run/epoch1"), *flags])
+            released.main([*given, "--checkpoints", str(tmp_path / "run"), *flags])
             return (tmp_path / "run/epoch1/config.json").is_file()
 
         return run

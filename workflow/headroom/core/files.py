@@ -2,6 +2,7 @@
 
 import glob
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -13,6 +14,8 @@ from typing import Any
 import yaml
 
 from headroom.core.errors import HeadroomError, disk_is_full, shorten
+
+RECORD = "record.json"
 
 
 @contextmanager
@@ -68,6 +71,13 @@ def sha256(path: Path | str) -> str:
     """Return the SHA-256 of a file's content in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_record(directory: Path) -> None:
+    """Write `record.json`, the checksum of every file of a directory: of a change in any of them, one file tells."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file() and not path.name.startswith("."))
+    sums = {path.relative_to(directory).as_posix(): sha256(path) for path in files if path.name != RECORD}
+    write_lines(directory / RECORD, [json.dumps({"sha256": sums}, indent=2)])
 
 
 def read_lines(path: Path | str, most: int | None = None) -> list[str]:

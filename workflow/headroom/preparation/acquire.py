@@ -52,8 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(first.parse_known_args(arguments)[0].kind).parse_args(arguments)
     section, model = SECTIONS[given.kind]
     settings = settings_from(given, section, model)
-    place = given.output.parent if given.kind == "trees" else given.output
     known = {name: value for name, value in vars(given).items() if name in ("relations", "pairs")}
-    request = Request(place / "downloads", given.mirror, given.catalogue, **known)
+    request = Request(given.output.parent / "downloads", given.mirror, given.catalogue, **known)
     count = provide(given.kind, settings, request).write(given.output, settings, request)
     _log.info("wrote %d examples to %s", count, given.output)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.files import write_record
 from headroom.core.flags import add_settings, settings_from
 from headroom.data.labelled import read_labelled, read_labelled_record
 from headroom.settings.models import Encoder, NewEncoder, SelfAttentiveEncoder
@@ -30,13 +31,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write config.json, tokenizer.json, tokenizer_config.json and, if it is pretrained, model.safetensors."""
+    """Write config.json, tokenizer.json, tokenizer_config.json, model.safetensors if it is pretrained, and a record."""
     given = build_parser().parse_args(arguments)
     from headroom.engines.hub.classifier.encoder import write_encoder
 
     settings = settings_from(given, "encoder", cast("type[Encoder]", Encoder))
     start = starting_point(settings, given.corpus)
     write_encoder(start, given.output)
+    write_record(given.output)
     _log.info("%s: %d pieces, inputs up to %d", given.output, len(start.tokenizer), start.tokenizer.model_max_length)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.files import write_record
 from headroom.core.flags import add_settings, settings_from
 from headroom.engines.command import add_engine, chosen_engine, import_part
 from headroom.settings.models import HubModelSettings, ReleasedModel
@@ -23,18 +24,15 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
     """Return the command line for an engine."""
     parser = stage_parser("released", __doc__)
     add_engine(parser)
-    parser.add_argument(
-        "--checkpoint", type=Path, required=True, help="output path of the first model: epoch1.pt or epoch1/"
-    )
+    help_ = "output directory of the models: epoch1, or epoch1.pt of fairseq, whose vocabulary is beside it"
+    parser.add_argument("--checkpoints", type=Path, required=True, help=help_)
     if engine_name == "fairseq":
-        parser.add_argument(
-            "--vocabulary", type=Path, required=True, help="directory for dictionaries, byte-pair codes and moses.json"
-        )
-        parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
+        parser.add_argument("--downloads", type=Path, help="directory of archives; default: beside the vocabulary")
     elif engine_name == "classifier":
         parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
     elif engine_name == "seq2seq":
         parser.add_argument("--corpus", type=Path, help="directory of the parallel corpus; unset to check no lines")
+    parser.add_argument("--mirror", help="of fairseq: directory or address with released/<archive>, tried first")
     add_settings(parser, released=model_of(engine_name))
     return parser
 
@@ -44,10 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(chosen_engine(arguments)).parse_args(arguments)
     take = import_part(given.engine, "released").take  # the rule names it
     settings = settings_from(given, "released", model_of(given.engine))
-    places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
+    ending = ".pt" if given.engine == "fairseq" else ""
+    takes = ("downloads", "mirror") if given.engine == "fairseq" else ("corpus",)
+    places = {name: getattr(given, name) for name in takes if hasattr(given, name)}
     found: list[str] = []
     for number, model in enumerate(settings.series, 1):
-        place = given.checkpoint if number == 1 else given.checkpoint.with_name(f"epoch{number}")
+        place = given.checkpoints / f"epoch{number}{ending}"
         found.append(take(model, checkpoint=place, **places))
         _log.info("wrote %s: %s", place, found[-1])
         if found[-1] != found[0]:
@@ -55,3 +55,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"released.earlier: not checkpoints of one training, the first has {found[0]}, number {number} has "
                 f"{found[-1]}; give those of one"
             )
+    write_record(given.checkpoints)

@@ -1,166 +1,235 @@
-"""The jobs of a study: the calls of stages that share a job, its files, and its flags as JSON."""
+"""Functions of wildcards that the rules are made of: inputs, environments, memory, and what a job is told."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from headroom.core.table import Table
+from headroom.study.curves import choose_epochs, order_tables, scores_of
+from headroom.study.gates import observed_models
 from headroom.study.plan import Plan
-from headroom.study.stages import Files, Rule, Stage, Values, fill
+from headroom.study.sources import Sources
+from headroom.study.stages import module_of
+from headroom.study.trainings import earlier_part
 
-Call = tuple[Stage, Values]
-"""A call of a program, by its wildcards."""
+Files = Mapping[str, str | Sequence[str]]
+"""Files of a job by their names in its rule."""
 
-Key = tuple[tuple[str, str], ...]
-"""The wildcards of a job with their values."""
+Tell = Callable[..., Mapping[str, Any]]
+"""From a plan and the wildcards of a job to the flags of its program, its part of the configuration as `settings`."""
+
+UNTOLD = ("after", "model", "pruned", "record", "resamples", "shards")
+"""Files of a rule that are no flags of its program, or that other flags name."""
+
+RECORDS = ("corpus", "vocabulary", "encoder", "data")
+"""Inputs that are the record of a directory, which its flag takes."""
+
+WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
+
+
+Wildcards = Mapping[str, str]
+"""The wildcards of a job. Of Snakemake's own, only `items()` is used: they are a list."""
 
 
 @dataclass(frozen=True)
-class JobForm:
-    """One rule of Snakemake: the jobs of a `Rule` with outputs of the same patterns.
+class Jobs:
+    """The jobs of a study.
 
     Attributes:
-        name: The name of the rule.
-        rule: What it is made of.
-        calls: By the wildcards of a job, its calls.
-        shard: Whether its jobs evaluate shards.
+        plan: The plan of the study.
+        sources: The files of the package.
     """
 
-    name: str
-    rule: Rule
-    calls: Mapping[Key, Sequence[Call]]
-    shard: bool = False
+    plan: Plan
+    sources: Sources
 
-    def wildcards(self, plan: Plan) -> dict[str, list[str]]:
-        """Return the values of every wildcard: what all outputs of its jobs have in their names."""
-        values = {name: [dict(key)[name] for key in self.calls] for name, _ in next(iter(self.calls))}
-        patterns = [path for paths in self._patterns(plan).values() for path in paths]
-        return {name: own for name, own in values.items() if all(f"{{{name}}}" in path for path in patterns)}
+    def text(self, wildcards: Wildcards) -> str:
+        """Return the record of the text of a run's task."""
+        return f"{self.plan.results}/{self._task(wildcards)}/corpus/corpus.json"
 
-    def place(self, plan: Plan) -> str:
-        """Return the name of its log and benchmark file, with wildcards."""
-        name, own = self.rule.title, self.wildcards(plan)
-        key = next(iter(self.calls))
-        parts = [f"{{{name}}}" if name in own else value for name, value in key]
-        whole = "/".join([name, ".".join(parts)]) if parts else name
-        return f"{whole}.shard{{shard}}" if self.shard else whole
+    def pieces(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the record of the vocabulary of fairseq; of a released model it is beside the checkpoint."""
+        plan, run = self.plan, _run(wildcards)
+        if plan.engine(run) != "fairseq":
+            return []
+        if run not in plan.trained:
+            return f"{plan.results}/runs/{run}/record.json"
+        return f"{plan.results}/{plan.runs[run].task}/binarised/prepared.json"
 
-    def of(self, wildcards: Values) -> Sequence[Call]:
-        """Return the calls of a job."""
-        key = next(iter(self.calls))
-        return self.calls[tuple((name, wildcards.get(name, value)) for name, value in key)]
+    def library(self, wildcards: Wildcards) -> str:
+        """Return the name of the environment of jobs with the models of a task."""
+        return self.plan.environment_of(self._task(wildcards))
 
-    def inputs(self, plan: Plan, wildcards: Values) -> dict[str, list[str]]:
-        """Return the input files of a job, by call and flag."""
-        return {
-            name_of(number, flag): list(files)
-            for number, (stage, values) in enumerate(self.of(wildcards))
-            for flag, files in self._read(plan, stage, values).items()
-        }
+    def text_library(self, wildcards: Wildcards) -> str:
+        """Return the name of the environment of a source of text: the Hub's library is in the one with torch."""
+        return "torch" if self.plan.study.tasks[self._task(wildcards)].corpus.source == "hub" else "plain"
 
-    def _read(self, plan: Plan, stage: Stage, values: Values) -> Files:
-        merged = stage.sharded and not self.shard
-        return {
-            **stage.reads(plan, values),
-            **({"shards": plan.shards(shard_of(stage, plan, values))} if merged else {}),
-        }
+    def training_text(self, wildcards: Wildcards) -> dict[str, str]:
+        """Return what a training reads: binarised text, or text and the initial encoder."""
+        place = f"{self.plan.results}/{self._task(wildcards)}"
+        if self.plan.engine(_run(wildcards)) == "fairseq":
+            return {"data": f"{place}/binarised/prepared.json"}
+        return {"corpus": self.text(wildcards), "encoder": f"{place}/encoder/record.json"}
 
-    def outputs(self, plan: Plan) -> dict[str, list[str]]:
-        """Return the patterns of the output files of its jobs, by call and flag."""
-        open_ = self.wildcards(plan)
-        fixed = {name: value for name, value in next(iter(self.calls)) if name not in open_}
-        return {name: [fill(path, fixed) for path in paths] for name, paths in self._patterns(plan).items()}
+    def checked_text(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the text by which the labels, or the lines, of a released model are checked."""
+        checked = self.plan.engine(_run(wildcards)) in ("classifier", "seq2seq")
+        return self.text(wildcards) if checked else []
 
-    def _patterns(self, plan: Plan) -> dict[str, list[str]]:
-        """Return the output files with wildcards in the place of everything that differs between jobs."""
-        key, calls = next(iter(self.calls.items()))
-        found: dict[str, list[str]] = {}
-        for number, (stage, values) in enumerate(calls):
-            others = {name: value for name, value in values.items() if name not in dict(key)}
-            if self.shard:
-                found["output"] = [plan.shard(shard_of(stage, plan, others, plan.task_of(values)))]
-                continue
-            for flag, paths in stage.written(plan, others, plan.task_of(values)).items():
-                found[name_of(number, flag)] = [f"{plan.results}/{open_task(path, values)}" for path in paths]
-        return found
+    def own_trees(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the record of the text of a task whose trees come with it."""
+        return self.text(wildcards) if self.plan.has_own_trees(self._task(wildcards)) else []
 
-    def decided_by(self, plan: Plan, wildcards: Values) -> str:
-        """Return what decides the results of a job but for files: the flags of its calls, the columns of its tables."""
-        calls = self.of(wildcards)
-        outputs = [made for stage, values in calls for made in stage.outputs_of(plan, plan.task_of(values)).values()]
-        tables = {made.name: made.typed_names for made in outputs if isinstance(made, Table)}
-        return as_json([*(stage.decided_by(plan, values) for stage, values in calls), tables])
+    def treebank(self, wildcards: Wildcards) -> list[str]:
+        """Return the treebank of a run's task, if any."""
+        return self.plan.treebank(_run(wildcards))
 
-    def job(self, plan: Plan, wildcards: Values, inputs: Files, outputs: Files) -> str:
-        """Return a job as JSON: the flags of every call, by its stage.
+    def training_table(self, wildcards: Wildcards) -> list[str]:
+        """Return the table of a run's training, if it was trained here."""
+        return self.plan.training_table(_run(wildcards))
+
+    def earlier_part(self, wildcards: Wildcards) -> list[str]:
+        """Return the table of the job of a training before this one, if it is divided (`epochs_per_job`)."""
+        return earlier_part(self.plan, **dict(wildcards.items()))
+
+    def order_tables(self, wildcards: Wildcards) -> dict[str, list[str]]:
+        """Return the tables that give orders of a run besides its scores, by experiment."""
+        return order_tables(self.plan, _run(wildcards), dict(wildcards.items())["scope"])
+
+    def scores_of(self, wildcards: Wildcards) -> dict[str, Sequence[str]]:
+        """Return the tables with the scores of a compared order, or of that by which layouts are chosen."""
+        run = _run(wildcards)
+        chosen = self.plan.task(run).bakeoff.retraining.criterion
+        return scores_of(self.plan, run, dict(wildcards.items()).get("order", chosen))
+
+    def pointing(self, wildcards: Wildcards) -> list[str]:
+        """Return the tables from which roles are assigned: that of a run, or those of its pruned models."""
+        run = _run(wildcards)
+        pruned = [".".join((run, *model)) for model in observed_models(self.plan, run)]
+        return self.plan.tables("attention_stats", pruned if "pruned" in dict(wildcards.items()) else [run])
+
+    def curve_epochs(self, run: str) -> list[float]:
+        """Return the epochs of a run with a curve."""
+        return choose_epochs(self.plan, run)
+
+    def shards(self, table: str) -> Callable[[Wildcards], list[str]]:
+        """Return the function to the shards of the sweep behind a table, which are put together; none for a shard."""
+
+        def files(wildcards: Wildcards) -> list[str]:
+            values = dict(wildcards.items())
+            return [] if "shard" in values else self.plan.shards(table.format(**values))
+
+        return files
+
+    def params(
+        self,
+        stage: str,
+        tell: Tell | None = None,
+        *,
+        sections: str = "",
+        loads: bool = False,
+        named: bool = True,
+        epochs: Callable[[str], Sequence[float]] | None = None,
+        places: Callable[..., Mapping[str, Any]] | None = None,
+        imports: Callable[..., str] | None = None,
+        libraries: Callable[[Wildcards], str] | str | None = None,
+        **flags: Any,
+    ) -> dict[str, Any]:
+        """Return the params of a rule: its program, what this is told, and what of that decides the results.
+
+        Snakemake compares params that depend on wildcards alone: another `decided` or `code` runs a job again.
 
         Args:
-            plan: The plan.
-            wildcards: The wildcards of the job.
-            inputs: The input files as they are on the disk, by the names of `inputs`.
-            outputs: The output files, by the names of `outputs`.
+            stage: The program, `python -m headroom <stage>`.
+            tell: From a plan and wildcards to its flags, its part of the configuration as `settings`.
+            sections: Names of sections of the configuration of a run, besides these `settings`.
+            loads: Whether it loads a trained model: it is told engine and device, and how a language model reads text.
+            named: Whether it takes the names of study and run, columns of its tables.
+            epochs: From a run to the epochs whose checkpoints it takes, by default the last one alone.
+            places: From a plan, wildcards, inputs and outputs to flags with further files.
+            imports: From a plan and wildcards to a module that it imports by name.
+            libraries: From wildcards to the environment; by default `plain`, or that of the models.
+            flags: Further flags of the program.
         """
-        calls = []
-        for number, (stage, values) in enumerate(self.of(wildcards)):
-            read = {flag: inputs[name_of(number, flag)] for flag in self._read(plan, stage, values)}
-            names = stage.written(plan, values)
-            made = {flag: outputs[name_of(number, flag)] for flag in (["output"] if self.shard else names)}
-            flags = {**stage.decided_by(plan, values), **stage.places(plan, values, read, made)}
-            if self.shard:
-                flags["shard"] = f"{wildcards['shard']}/{plan.study.shards}"
+
+        def told(wildcards: Wildcards) -> dict[str, Any]:
+            values = dict(wildcards.items())
+            own = {**flags, **(tell(self.plan, **values) if tell else {})}
+            settings = self.plan.sections(values["run"], *sections.split()) if sections else {}
+            if named:
+                own = {"study": self.plan.study.study, **({"run": values["run"]} if "run" in values else {}), **own}
+            if loads:
+                own |= {"engine": self.plan.engine(values["run"]), "device": self.plan.study.device}
+                settings |= self.plan.sections(values["run"], "answers") if own["engine"] == "causal" else {}
+            settings |= own.pop("settings", {})
+            return {**own, **({"settings": {name: as_data(one) for name, one in settings.items()}} if settings else {})}
+
+        def files(wildcards: Wildcards, input: Any, output: Any) -> dict[str, Any]:
+            values, read = dict(wildcards.items()), dict(input.items())
+            found = name_files(read, dict(output.items()))
+            if "model" in read:
+                found |= self._checkpoints(values["run"], os.path.dirname(read["model"]), epochs)
+            if "shard" in values:
+                found["shard"] = f"{values['shard']}/{self.plan.study.shards}"
             elif read.get("shards"):
-                flags["merge"] = list(read["shards"])
-            calls.append([stage.name, flags])
-        return as_json(calls)
+                found["merge"] = list(read["shards"])
+            return {**told(wildcards), **found, **(places(self.plan, wildcards, input, output) if places else {})}
+
+        def code(wildcards: Wildcards) -> str:
+            named = [imports(self.plan, **dict(wildcards.items()))] if imports else []
+            engine = self.plan.engine(_run(wildcards)) if loads else None
+            return self.sources.digest(module_of(stage), *named, engine=engine)
+
+        return {
+            "stage": lambda wildcards: stage,  # noqa: ARG005 - a text that begins a path would be taken for one
+            "job": lambda wildcards, input, output: as_json(files(wildcards, input, output)),
+            "decided": lambda wildcards: as_json(told(wildcards)),
+            "code": code,
+            "libraries": libraries or (self.library if loads else "plain"),
+        }
+
+    def _task(self, wildcards: Wildcards) -> str:
+        return self.plan.task_of(dict(wildcards.items()))
+
+    def _checkpoints(self, run: str, directory: str, epochs: Callable[[str], Sequence[float]] | None) -> dict[str, Any]:
+        if epochs is None:
+            return {"checkpoint": self.plan.checkpoint(directory, run)}
+        return {"checkpoints": [self.plan.checkpoint(directory, run, epoch) for epoch in epochs(run)]}
 
 
-def forms_of(plan: Plan, rules: Iterable[Rule]) -> list[JobForm]:
-    """Return the rules of a study: those with jobs, apart by the patterns of their outputs, and those of shards."""
-    return [form for rule in rules for form in _forms_of_rule(plan, rule)]
+def _run(wildcards: Wildcards) -> str:
+    return dict(wildcards.items())["run"]
 
 
-def _forms_of_rule(plan: Plan, rule: Rule) -> Iterator[JobForm]:
-    alike: dict[tuple[str, str], dict[Key, list[Call]]] = {}
-    for key, calls in _calls_by_job(plan, rule).items():
-        kind = plan.kind_of(plan.task_of(calls[0][1])) if rule.by_kind else ""
-        patterns = str(JobForm("", rule, {key: calls}).outputs(plan))
-        alike.setdefault((kind, patterns), {})[key] = calls
-    names = Counter[str]()
-    for (kind, _), jobs in alike.items():
-        name = f"{rule.title}_{kind}" if kind else rule.title
-        names[name] += 1
-        name = f"{name}_{names[name]}" if names[name] > 1 else name
-        yield JobForm(name, rule, jobs)
-    for stage in (stage for stage in rule.stages if stage.sharded and plan.study.shards > 1):
-        shards: dict[Key, Sequence[Call]] = {tuple(one.items()): [(stage, one)] for one in stage.calls(plan)}
-        if shards:
-            yield JobForm(f"{rule.title}_shard", replace(rule, stages=(stage,), per=None), shards, shard=True)
+def name_files(inputs: Files, outputs: Files) -> dict[str, Any]:
+    """Return the flags that name the files of a job."""
+    named = {name: os.path.dirname(str(file)) if name in RECORDS else file for name, file in inputs.items() if file}
+    if str(inputs.get("vocabulary", "")).endswith("record.json"):  # of a released model, in its directory
+        named["vocabulary"] = f"{named['vocabulary']}/vocabulary"
+    return {name: files for name, files in {**named, **outputs}.items() if name not in UNTOLD}
 
 
-def _calls_by_job(plan: Plan, rule: Rule) -> dict[Key, list[Call]]:
-    found: dict[Key, list[Call]] = {}
-    for stage in rule.stages:
-        for values in stage.calls(plan):
-            own = values.keys() if rule.per is None else rule.per
-            found.setdefault(tuple((name, values[name]) for name in own), []).append((stage, values))
-    return found
+def request_memory(megabytes: int, processes: int = 1) -> Callable[..., int]:
+    """Return the function to a job's memory in MB: six times its largest model besides; each retry adds as much.
+
+    A training holds weights, gradients, two moments of the optimizer and a checkpoint; a sweep a second model, states.
+    """
+
+    def request(wildcards: Wildcards, input: Sequence[str], attempt: int) -> int:  # noqa: ARG001
+        directories = {os.path.dirname(path) for path in input if path.endswith(".json")}
+        files = [*map(Path, input), *(file for place in directories for file in Path(place).rglob("*"))]
+        models = (file for file in files if file.suffix in WEIGHTS and file.is_file())
+        largest = max((file.stat().st_size for file in models), default=0) / 1e6
+        return round(attempt * processes * (megabytes + 6 * largest))
+
+    return request
 
 
-def shard_of(stage: Stage, plan: Plan, values: Values, task: str | None = None) -> str:
-    """Return the name of the sweep of a call within the directory of shards."""
-    return stage.written(plan, values, task)["output"][0].removesuffix(".csv")
-
-
-def open_task(path: str, values: Values) -> str:
-    """Return a path with a wildcard for the directory of a task, if the job is one of a task."""
-    task = values.get("task")
-    return path.replace(f"{task}/", "{task}/", 1) if task and path.startswith(f"{task}/") else path
-
-
-def name_of(call: int, flag: str) -> str:
-    """Return the name of files within a job: that of the flag in the first call."""
-    return f"{flag}_{call + 1}" if call else flag
+def as_data(section: Any) -> Any:
+    """Return a section of the configuration as data."""
+    return section.model_dump(mode="json") if hasattr(section, "model_dump") else section
 
 
 def as_json(value: object) -> str:

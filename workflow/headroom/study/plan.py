@@ -3,7 +3,7 @@
 Paths begin with Snakemake's path variable `<results>`; there is no other reference to Snakemake.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,6 @@ from headroom.settings.labelled import Treebank, TreebankFile
 from headroom.settings.models import PRETRAINED, HubModelSettings
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
-
-CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
-"""The files of a classifier's checkpoint, which is a directory."""
-
-OF_HUB = ("config.json", "model.safetensors", "tokenizer_config.json")
-"""The files that checkpoints of all other models of transformers have; tokenizers differ in their further files."""
 
 ANSWERS = {"translation": "decoding", "classification": "labelling", "language": "windows"}
 """By kind of task, the section on how it is answered."""
@@ -89,7 +83,7 @@ class Plan:
 
     def task_of(self, values: Mapping[str, str]) -> str:
         """Return the task of a job by its wildcards; "" if it is of all tasks."""
-        return self.runs[values["run"]].task if values.get("run") in self.runs else values.get("task", "")
+        return self.runs[values["run"]].task if "run" in values else values.get("task", "")
 
     def kind_of(self, task: str) -> str:
         """Return the kind of a task; "" for none."""
@@ -113,86 +107,66 @@ class Plan:
     def _is_self_attentive(self, task: TaskSettings) -> bool:
         return isinstance(task, ClassificationSettings) and task.encoder.source == "self-attentive"
 
-    def calls(self, runs: Iterable[str]) -> list[dict[str, str]]:
-        """Return the wildcards of one job per run."""
-        return [{"run": run} for run in runs]
+    # which runs
+
+    @property
+    def replaced(self) -> list[tuple[str, str]]:
+        """The sweeps of detailed runs: run and replacement of removed heads."""
+        return [(run, one) for run in self.detailed for one in self.task(run).intervention.replacement]
+
+    @property
+    def removable_in_detail(self) -> list[str]:
+        """The detailed runs whose heads are sliced out."""
+        return [run for run in self.detailed if run in self.removable]
+
+    @property
+    def with_pairs(self) -> list[str]:
+        """The runs of language models whose study has pairs of sentences."""
+        return [run for run in self.detailed if isinstance(own := self.task(run), LanguageSettings) and own.pairs]
+
+    @property
+    def with_phenomena(self) -> list[str]:
+        """The runs with accuracies per phenomenon: every seed of the first arm, on generated text with trees."""
+        return [run for run in self.translated if _has_phenomena(self.task(run)) and self.is_first_arm(run)]
+
+    @property
+    def timed_task(self) -> str:
+        """The first translation task with several arms, whose updates are timed; "" if there is none."""
+        return next((task for task in self.armed if self.kind_of(task) == "translation"), "")
 
     # files
 
-    def tables(self, name: str, runs: Iterable[str]) -> list[str]:
-        """Return one table per run."""
-        return [f"{self.results}/{name}/{run}.csv" for run in runs]
-
-    def corpus(self, task: str, *sets: str) -> list[str]:
-        """Return the text files of sets of a task, below the results."""
-        kind = self.kind_of(task)
-        if kind == "translation":
-            return [f"{task}/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
-        end = "jsonl" if kind == "language" else "tsv"
-        return [*(f"{task}/corpus/{name}.{end}" for name in sets), f"{task}/corpus/corpus.json"]
-
-    def texts(self, task: str, *sets: str) -> list[str]:
-        """Return the text files of sets of a task."""
-        return [f"{self.results}/{file}" for file in self.corpus(task, *sets)]
+    def tables(self, name: str, keys: Iterable[str]) -> list[str]:
+        """Return the tables of an experiment, e.g. one per run."""
+        return [f"{self.results}/{name}/{key}.csv" for key in keys]
 
     def sets(self, task: str) -> list[str]:
         """Return all sets of a task."""
         return [*SPLITS, *self.study.tasks[task].corpus.far_names]
 
-    def trees_beside_text(self, task: str) -> list[str]:
-        """Return the trees that come with the text of a task, if they are its treebank."""
-        beside = self.study.tasks[task].treebank.source == "generated"
-        return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
+    def has_own_trees(self, task: str) -> bool:
+        """Return whether trees come with the text of a task, as its treebank."""
+        return self.study.tasks[task].treebank.source == "generated"
 
     def trees(self, task: str) -> Treebank:
         """Return the source of a task's trees: a file, whose path is a flag, if they come with its text."""
-        return TreebankFile(path="-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
+        return TreebankFile(path="-") if self.has_own_trees(task) else self.study.tasks[task].treebank
 
     def treebank(self, run: str) -> list[str]:
         """Return the treebank of a run's task, if any."""
         none = self.task(run).treebank.source == "none"
         return [] if none else [f"{self.results}/{self.runs[run].task}/treebank.conllu"]
 
-    def vocabulary(self, task: str) -> list[str]:
-        """Return the files that segment text for fairseq, below the results; empty for other engines."""
-        if self.engine_of(task) != "fairseq":
-            return []
-        pieces = ("bpecodes", "moses.json") if self.study.tasks[task].released else ("sentencepiece.model",)
-        return [f"{task}/binarised/{name}" for name in (*pieces, "dict.source.txt", "dict.target.txt")]
-
-    def binarised(self, task: str) -> list[str]:
-        """Return the binarised training and validation text of a translation task, below the results."""
-        names = ((split, side) for split in ("train", "valid") for side in ("source", "target"))
-        return [
-            f"{task}/binarised/{split}.source-target.{side}.{end}" for split, side in names for end in ("bin", "idx")
-        ]
-
-    def encoder(self, task: str) -> list[str]:
-        """Return the files of the initial encoder of a task's classifiers, below the results."""
-        return [f"{task}/encoder/{file}" for file in CLASSIFIER if file != CLASSIFIER[1] or self.is_pretrained(task)]
-
     def is_pretrained(self, task: str) -> bool:
         """Return whether the encoder of a classification task comes with weights."""
         own = self.study.tasks[task]
         return isinstance(own, ClassificationSettings) and own.encoder.source in PRETRAINED
-
-    def model(self, task: str, place: str) -> list[str]:
-        """Return the files of a model of a task at a place."""
-        engine = self.engine_of(task)
-        names = CLASSIFIER if engine == "classifier" else OF_HUB
-        return [f"{place}.pt"] if engine == "fairseq" else [f"{place}/{name}" for name in names]
 
     def epochs(self, task: str) -> list[float]:
         """Return the epochs of a task's checkpoints: shares of the first one, then all whole ones."""
         own = self.study.tasks[task]
         early = () if isinstance(own, LanguageSettings) or own.released else own.training.early_checkpoints
         return [*early, *range(1, own.epochs + 1)]
-
-    def checkpoints(self, run: str, epochs: Iterable[float] | None = None) -> list[str]:
-        """Return the files of the checkpoints of a run at some epochs, by default at all."""
-        task = self.runs[run].task
-        chosen = self.epochs(task) if epochs is None else epochs
-        return [file for epoch in chosen for file in self.model(task, f"{self.results}/runs/{run}/epoch{epoch:g}")]
 
     def last(self, run: str) -> list[float]:
         """Return the last epoch of a run."""
@@ -202,45 +176,28 @@ class Plan:
         """Return the whole epochs of a run: changes from one checkpoint to the next are alike."""
         return list(range(1, self.task(run).epochs + 1))
 
-    def data(self, run: str, *sets: str) -> dict[str, list[str]]:
-        """Return the inputs of a run's task by flag: the texts of sets, and the vocabulary of fairseq."""
-        task = self.runs[run].task
-        vocabulary = [f"{self.results}/{file}" for file in self.vocabulary(task)]
-        return {"corpus": self.texts(task, *sets), "vocabulary": vocabulary}
+    def every(self, run: str) -> list[float]:
+        """Return all epochs of a run."""
+        return self.epochs(self.runs[run].task)
 
-    def frequent_words(self, run: str) -> list[str]:
-        """Return the sets that tell frequent words of a run's task from rare ones: training text is optional."""
-        return ["train", "choose"] if self.engine(run) == "causal" else ["train"]
-
-    def trained_model(self, run: str, *sets: str) -> dict[str, list[str]]:
-        """Return the inputs of a job that loads the last checkpoint of a run, by flag."""
-        return {**self.data(run, *sets), "checkpoint": self.checkpoints(run, self.last(run))}
-
-    def trained_models(self, run: str, *sets: str, epochs: Iterable[float] | None = None) -> dict[str, list[str]]:
-        """Return the inputs of a job that loads several checkpoints of a run, by default all, by flag."""
-        return {**self.data(run, *sets), "checkpoints": self.checkpoints(run, epochs)}
+    def checkpoint(self, directory: str, run: str, epoch: float | None = None) -> str:
+        """Return the checkpoint of an epoch, by default the last one, in the directory of a run's models."""
+        ending = ".pt" if self.engine(run) == "fairseq" else ""
+        return f"{directory}/epoch{self.task(run).epochs if epoch is None else epoch:g}{ending}"
 
     def training_table(self, run: str) -> list[str]:
         """Return the table of a run's training; empty for a released model."""
         return self.tables("training", {run}.intersection(self.trained))
 
-    @property
-    def replaced(self) -> list[dict[str, str]]:
-        """The wildcards of the sweeps of detailed runs: one per run and replacement of removed heads."""
-        return [{"run": run, "replacement": one} for run in self.detailed for one in self.replacements(run)]
-
-    def replacements(self, run: str) -> Sequence[str]:
-        """Return the replacements of removed heads that the sweeps of a run are repeated with."""
-        return self.task(run).intervention.replacement
-
-    def shard(self, table: str) -> str:
-        """Return the output file of a shard of the sweep behind a table."""
-        return f"{self.results}/shards/{self.study.shards}/{table}.{{shard}}.npz"
-
     def shards(self, table: str) -> list[str]:
         """Return the files of all shards of the sweep behind a table; empty for a single job."""
         numbers = range(1, self.study.shards + 1) if self.study.shards > 1 else ()
-        return [self.shard(table).replace("{shard}", str(number)) for number in numbers]
+        return [f"{self.results}/shards/{self.study.shards}/{table}.{number}.npz" for number in numbers]
+
+    def ablated_sets(self, run: str) -> list[str]:
+        """Return the sets on which a run's heads are ablated."""
+        far = self.task(run).ablation.far_sets
+        return ["choose", "test", *(self.task(run).corpus.far_names if far is None else far)]
 
     # settings
 
@@ -289,3 +246,7 @@ def local_files(place: str | None) -> list[str]:
     if place and here.is_dir():
         return sorted(str(path) for path in here.iterdir() if path.is_file())
     return [place] if place else []
+
+
+def _has_phenomena(task: TaskSettings) -> bool:
+    return not task.released and task.corpus.source == "generated" and task.treebank.source != "none"

@@ -5,19 +5,22 @@ its folder but for the arms, and a stage names the module of a provider or of th
 tables and of jobs are excluded: their values are a rule's params.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import grimp
 
-from headroom.core.files import parse_yaml
+from headroom.core.files import parse_yaml, sha256
+from headroom.core.table import Table
 from headroom.engines.command import ENGINES
 
-DECLARED = r"experiments(\.(?!listed)\w+(\.(declared|experiment))?)?"
+DECLARED = r"experiments(\.(?!listed)\w+(\.declared)?)?"
 PARAMS = rf"headroom\.(settings(\..+)?|core\.columns|claims\.table|{DECLARED})"
 """Modules whose content affects results only through params of rules."""
 
@@ -31,11 +34,27 @@ class Sources:
     """
 
     place: Path
+    _digests: dict[tuple[str | None, ...], str] = field(default_factory=dict)
 
     @cached_property
     def graph(self) -> grimp.ImportGraph:
         """The imports between modules, those in functions included."""
         return grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
+
+    def digest(self, module: str, *others: str, engine: str | None = None) -> str:
+        """Return a checksum of the files of a stage, as `of_stage` lists them, and of the columns of its tables."""
+        key = (module, *others, engine)
+        if key not in self._digests:
+            files = (sha256(path) for path in self.of_stage(module, *others, engine=engine))
+            columns = (str(table.typed_names) for table in self._tables_of(module))
+            self._digests[key] = hashlib.sha256("".join([*files, *columns]).encode()).hexdigest()[:16]
+        return self._digests[key]
+
+    def _tables_of(self, module: str) -> Iterator[Table]:
+        """Yield the tables that the declarations which a module imports define."""
+        for name in sorted(self.graph.find_modules_directly_imported_by(module)):
+            if re.fullmatch(rf"headroom\.({DECLARED}|claims\.table)", name):
+                yield from (one for one in vars(import_module(name)).values() if isinstance(one, Table))
 
     def of_stage(self, module: str, *others: str, engine: str | None = None) -> list[str]:
         """Return the files of a stage, other modules, an engine's folder but its arms, and of all that these import."""

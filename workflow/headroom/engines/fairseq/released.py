@@ -40,11 +40,11 @@ _METERS = [
 ]
 
 
-def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
+def take(settings: ReleasedModel, *, checkpoint: Path, downloads: Path | None, mirror: str | None) -> str:
     """Fetch a release, convert the model to this project's form, and only then write the vocabulary.
 
-    A downloaded archive is kept in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
-    released/<archive>, tried before the network.
+    The vocabulary is in `vocabulary/` beside the checkpoint. A downloaded archive is kept in `downloads`, by default
+    beside that. A mirror is a directory or address with released/<archive>, tried before the network.
 
     Returns:
         A description of the model.
@@ -52,6 +52,8 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
     Raises:
         HeadroomError: If there is no such release, it is damaged, or cannot be written.
     """
+    vocabulary = checkpoint.parent / "vocabulary"
+    downloads = downloads or checkpoint.parent / "downloads"
     try:
         vocabulary.mkdir(parents=True, exist_ok=True)
         (vocabulary / MOSES).unlink(missing_ok=True)
@@ -60,7 +62,7 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
     except OSError as error:
         raise cannot_write(vocabulary, error) from error
     with tempfile.TemporaryDirectory(dir=vocabulary, prefix=".adopt.") as name:
-        files = _find_released_files(settings, Path(name), vocabulary / "downloads", mirror)
+        files = _find_released_files(settings, Path(name), downloads, mirror)
         source, target = (files[name] for name in settings.dictionaries)
         codes = files[settings.codes_file]
         for language in (settings.source_language, settings.target_language):

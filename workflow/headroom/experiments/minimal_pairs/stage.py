@@ -41,7 +41,9 @@ CHANCE = 50.0
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("minimal_pairs", __doc__, engine)
-    parser.add_argument("--pairs", type=Path, required=True, help="TSV with the columns group, good and bad")
+    parser.add_argument(
+        "--pairs", type=Path, help="TSV with the columns group, good and bad; default: that of the corpus"
+    )
     parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
     parser.add_argument("--output", required=True, help="table of accuracies")
     add_settings(parser, pruning=CurveSettings)
@@ -56,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     resamples = settings_from(given, "sampling", SamplingSettings).resamples
     if given.engine != "causal":
         raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
-    pairs = read_pairs(given.pairs)
+    pairs = read_pairs(given.pairs or Path(given.corpus) / "pairs.tsv")
     model: Any = engine.load(given.checkpoint)
     units = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=pruning, model=model)
     order = Order(pruning.main, units)

@@ -35,7 +35,6 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("phenomena", __doc__, engine)
     parser.add_argument("--set", default="test", help="evaluation set")
-    parser.add_argument("--cases", type=Path, required=True, help="table of the words that test phenomena")
     parser.add_argument("--roles", type=Path, required=True, help="table of roles")
     parser.add_argument("--output", required=True, help="table of accuracies")
     add_settings(parser, phenomena=PhenomenaSettings)
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "phenomena", PhenomenaSettings)
     resamples = settings_from(given, "sampling", SamplingSettings).resamples
     text: Any = engine.examples(given.set, settings.examples)
-    cases = read_cases(given.cases, len(text))
+    cases = read_cases(Path(given.corpus) / f"{given.set}.phenomena.csv", len(text))
     roles = ROLES.read(given.roles)
     model: Any = engine.load(given.checkpoint)
     choices = ForcedChoices(model, text, cases)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.command import add_run, add_until, stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.files import write_record
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.engines.command import add_engine, chosen_engine, import_part
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
     places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
     records = carry_out(training, until=given.until, logger=logger, **places)
+    if given.checkpoints:
+        write_record(given.checkpoints)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
     TRAINING.write(given.output, epoch_rows(records, leading, signature))
