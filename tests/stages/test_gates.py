@@ -92,7 +92,7 @@ def from_the_start(toy, place, *more, seed=1):
             *("--profile", str(place / "some.profile"), "--seed", str(seed), *more),
         ]
     )
-    return {path.stem: path for path in (place / "run").iterdir()}
+    return {path.stem: path for path in (place / "run").glob("epoch*")}
 
 
 def from_scratch_table(toy, checkpoint, place, *more):

@@ -81,7 +81,11 @@ def test_checkpoints_and_table_of_a_translation(toy):
     assert values[2, "updates"] == 2 * values[1, "updates"]
     assert values[2, "valid_loss"] < values[1, "valid_loss"]
     assert table["signature"][0].startswith("seed:1|arm:baseline|max-tokens:400|torch:")
-    assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == ["epoch1.pt", "epoch2.pt"]
+    assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == [
+        "epoch1.pt",
+        "epoch2.pt",
+        "record.json",
+    ]
 
 
 def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated(made, tmp_path, caplog):
@@ -95,7 +99,7 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
     values = table.set_index(["epoch", "measure"])["value"]
     assert (values[1, "updates"], values[2, "updates"]) == (8, 16)  # 60 examples, 8 a batch
     assert table["signature"][0].startswith("seed:1|arm:baseline|learning-rate:0.01|batch-size:8|max-length:12|torch:")
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["epoch1", "epoch2"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["epoch1", "epoch2", "record.json"]
     for epoch in (1, 2):
         assert sorted(path.name for path in (tmp_path / "run" / f"epoch{epoch}").iterdir()) == MODEL
         model = ClassificationModel.load(tmp_path / "run" / f"epoch{epoch}", "cpu")
@@ -161,7 +165,7 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     first = weights(task, tmp_path)
     training.main(arguments(task, made, tmp_path, "--early-checkpoints", "0.25", "0.5", epochs=2))
     assert "resuming" not in caplog.text
-    names = {path.name.removesuffix(".pt") for path in (tmp_path / "run").iterdir()}
+    names = {path.name.removesuffix(".pt") for path in (tmp_path / "run").glob("epoch*")}
     assert names == {"epoch0.25", "epoch0.5", "epoch1", "epoch2"}
     assert same(weights(task, tmp_path), first)
     assert not same(weights(task, tmp_path, 0.5), first)
@@ -171,7 +175,7 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     more = ("--early-checkpoints", "0.5", "--last-only", "--checkpoints", str(last))
     training.main(arguments(task, made, tmp_path, *more, epochs=2))
     assert "resuming after epoch 2" in caplog.text  # with fewer of them nothing is trained again
-    assert [path.name.removesuffix(".pt") for path in last.iterdir()] == ["epoch2"]
+    assert [path.name.removesuffix(".pt") for path in last.glob("epoch*")] == ["epoch2"]
 
 
 class TestFingerprint:

@@ -11,7 +11,6 @@ from headroom.core.heads import parse_profile
 from headroom.engines.hub.causal.model import CausalModel
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.study.plan import CLASSIFIER, OF_HUB
 from models import copied, write_decoder, write_translator
 
 FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
@@ -98,17 +97,6 @@ def test_a_card_says_which_heads_are_gone_and_its_lines_load_the_model(decoder, 
     assert isinstance(found["model"], transformers.LlamaForCausalLM)
     pieces = torch.tensor([[5, 9, 7, 2]])
     torch.testing.assert_close(found["model"](pieces).logits, decoder.model(pieces).logits)
-
-
-def test_a_model_is_written_again_where_a_workflow_removed_its_outputs(decoder, tmp_path):
-    """A workflow removes what it declares before it runs a job again; the descriptor is never declared."""
-    decoder.remove(parse_profile("D1:2", decoder.sites))
-    decoder.save(tmp_path / "model")
-    for files in (OF_HUB, CLASSIFIER):
-        for name in files:
-            (tmp_path / "model" / name).unlink()
-        decoder.save(tmp_path / "model")
-        assert CausalModel.load(tmp_path / "model", "cpu").removed == "D1:2"
 
 
 def test_any_model_is_loaded_by_its_configuration(written_decoder, written, tmp_path):

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
     places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
     records = carry_out(training, until=given.until, logger=logger, **places)
-    if given.checkpoints:
+    if given.checkpoints and not given.until:
         write_record(given.checkpoints)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
