@@ -73,7 +73,7 @@ test: everything  ## ruff, and the tests that take seconds each, on tables of fi
 	@$(CHECK) ruff format --check .
 	@$(PYTEST) -m "not (long or slow or browser or faults or conda or slurm)" $(REQUIRED)
 
-test-all: lint  ## types, layers, rules, and all tests but those below, with a study of each kind (9 minutes on two cores)
+test-all: lint  ## types, layers, rules, and all tests but those below, with a study of each kind (14 minutes on two cores)
 	@seed=$$RANDOM; echo "properties are drawn with the seed $$seed"; \
 	$(PYTEST) -m "not (slow or browser or faults or conda or slurm)" --hypothesis-profile=random --hypothesis-seed=$$seed $(REQUIRED)
 

@@ -13,8 +13,8 @@ import torch
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import read_pairs
-from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import ratio_summary, time_interleaved
@@ -29,14 +29,14 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     results = Path("results") / given.study
-    checkpoints = (results / "runs").glob("translation.baseline.seed*/epoch*.pt")
+    checkpoints = (results / "runs").glob("translation.baseline.seed*/epoch*")
     checkpoint = sorted(checkpoints, key=lambda path: (len(path.name), path.name))[-1]
-    model = TranslationModel.load(checkpoint, results / "translation" / "binarised", "cpu")
+    model = Seq2SeqModel.load(checkpoint, "cpu")
     scoring(model, results, given.repeats)
     ablating(model, results)
 
 
-def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
+def scoring(model: Seq2SeqModel, results: Path, repeats: int) -> None:
     """Compare one pass of gradient scores, all granularities, with an ordinary forward-backward pass."""
     chosen = judged_set(results, "choose", resamples=1)
     batches = model.batches(chosen.sources, chosen.references.references, sentences=32)
@@ -62,13 +62,13 @@ def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
     show("gradient scores / forward-backward", *ratio_summary(seconds["scores"], seconds["ordinary"]), repeats)
 
 
-def judged_set(results: Path, name: str, *, resamples: int) -> TranslatedSet:
+def judged_set(results: Path, name: str, *, resamples: int) -> Seq2SeqSet:
     """Return an evaluation set of the study."""
     pairs = read_pairs(results / "translation" / "corpus", name)
-    return TranslatedSet(name=name, pairs=pairs, settings=DecodingSettings(), resamples=resamples)
+    return Seq2SeqSet(name=name, pairs=pairs, settings=DecodingSettings(), resamples=resamples)
 
 
-def ablating(model: TranslationModel, results: Path) -> None:
+def ablating(model: Seq2SeqModel, results: Path) -> None:
     """Compare the ablation of all heads with as many plain decodes of the same set."""
     test = judged_set(results, "test", resamples=1000)
     heads = all_heads(model.sites)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from fairseq_models import ToyRun, spread, write_data, write_run
 from headroom.core.files import read_lines
-from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from made_once import made_once, report_once
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
@@ -126,7 +126,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def lively_checkpoint(toy: ToyRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The last epoch with weights spread out, so that every head matters and translations differ."""
-    model = TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+    model = Seq2SeqModel.load(toy.checkpoints[-1], "cpu")
     spread(model.model)
     path = tmp_path_factory.mktemp("lively") / toy.checkpoints[-1].name
     model.save(path)
@@ -134,23 +134,23 @@ def lively_checkpoint(toy: ToyRun, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def model(toy: ToyRun) -> TranslationModel:
+def model(toy: ToyRun) -> Seq2SeqModel:
     """The last epoch as trained."""
-    return TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+    return Seq2SeqModel.load(toy.checkpoints[-1], "cpu")
 
 
 @pytest.fixture
-def lively(toy: ToyRun, lively_checkpoint: Path) -> TranslationModel:
+def lively(lively_checkpoint: Path) -> Seq2SeqModel:
     """The model of `lively_checkpoint`."""
-    return TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+    return Seq2SeqModel.load(lively_checkpoint, "cpu")
 
 
 @pytest.fixture
-def exact(lively: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> TranslationModel:
-    """`lively` in float64, attention weights too, which fairseq computes in float32."""
-    monkeypatch.setattr("fairseq.utils.softmax", lambda x, dim, **_: x.softmax(dim))
-    lively.model.double()
-    return lively
+def exact(lively_checkpoint: Path) -> Seq2SeqModel:
+    """`lively` in float64, which shows its attention weights."""
+    loaded = Seq2SeqModel.load(lively_checkpoint, "cpu", "eager")
+    loaded.model.double()
+    return loaded
 
 
 @pytest.fixture(scope="session")

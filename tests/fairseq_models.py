@@ -16,13 +16,14 @@ from typing import Any
 import numpy
 import torch
 from headroom.data.parallel import ParallelText
+from headroom.data.pieces import train_pieces
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import MosesPieces
 from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.experiments.training import stage as training
 from headroom.preparation import acquire, vocabulary
 from headroom.settings.models import MosesSettings
-from headroom.settings.parallel import GeneratedCorpus
+from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 from models import spread
 from subword_nmt.learn_bpe import learn_bpe
 
@@ -42,13 +43,15 @@ TINY = (
 
 
 def write_data(directory: Path, *, words: int = 20, sentences: int = 40) -> Path:
-    """Write reversed random sentences as `train` and `valid` in fairseq's binary form."""
+    """Write reversed random sentences as `train` and `valid` in fairseq's binary form, and a SentencePiece model."""
     directory.mkdir(parents=True, exist_ok=True)
     dictionary = Dictionary()
     for index in range(words):
         dictionary.add_symbol(f"w{index}", n=words - index)
     for side in ("source", "target"):
         dictionary.save(str(directory / f"dict.{side}.txt"))
+    text = [f"w{index} w{index + 1}" for index in range(words)]
+    train_pieces(text, directory / "sentencepiece.model", VocabularySettings(size=24, model_type="bpe"))
     generator = random.Random(0)
     for split in ("train", "valid"):
         lines = [[generator.randrange(words) for _ in range(generator.randint(2, 7))] for _ in range(sentences)]
@@ -121,7 +124,12 @@ class ToyRun:
 
     @property
     def checkpoints(self) -> list[Path]:
-        return [self.directory / "run" / f"epoch{epoch}.pt" for epoch in (1, 2)]
+        return [self.directory / "run" / f"epoch{epoch}" for epoch in (1, 2)]
+
+    @property
+    def last_state(self) -> Path:
+        """The last model as fairseq wrote it."""
+        return self.directory / "work" / "epoch2.pt"
 
 
 def write_run(directory: Path) -> None:
@@ -162,6 +170,15 @@ TRAINED_WITH = {
     "warmup_updates": 4000, "weight_decay": 0.0,
 }  # fmt: skip
 """Settings as such a checkpoint has them."""
+
+
+def left_padded(batch: Any, padding: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sources of a batch as fairseq pads them, on their left, and their lengths."""
+    lengths = batch.mask.sum(1)
+    source = torch.full_like(batch.source, padding)
+    for row, pieces, length in zip(source, batch.source, lengths.tolist()):
+        row[len(row) - length :] = pieces[:length]
+    return source, lengths
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ def copied(model: Loaded) -> Loaded:
     found = copy.deepcopy(model, {id(tokenizer): tokenizer for tokenizer in [getattr(model, "tokenizer", None)]})
     for live in found.live_sites:
         live.output._forward_pre_hooks.clear()  # those of the gates of the other one
-    found.gates = Gates(sites=found.live_sites, batch_first=model.gates.batch_first)
+    found.gates = Gates(sites=found.live_sites)
     return found
 
 

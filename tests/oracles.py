@@ -208,7 +208,7 @@ class GameModel(HeadModel):
             self.model.append(output)
             parent, place = nn.ModuleDict({"output": output}), {"attribute": "output", "output_place": "output"}
             self.live_sites.append(AttentionSite(site=site, parent=parent, queries="", kept=kept, **place))
-        self.gates = Gates(sites=self.live_sites, batch_first=True)
+        self.gates = Gates(sites=self.live_sites)
         self.rows = 0
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:

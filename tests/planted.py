@@ -64,7 +64,6 @@ def batch_of(
         reads="E",
         ordinary={"E": (ordinary, ordinary)},
         real={"E": (tokens != PAD, tokens != PAD)},
-        batch_first=True,
         pieces=tokens,
         spans=spans,
         uses=dict.fromkeys(heads, 1),

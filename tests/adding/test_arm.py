@@ -3,6 +3,7 @@
 import pytest
 import torch
 from fairseq_models import RUN_SHAPE
+from safetensors.torch import load_file
 
 pytestmark = pytest.mark.long
 
@@ -44,8 +45,8 @@ def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
     frozen = ["--method", "frozen", "--sites", "E", "--epochs", "2"]
     project.headroom("training", "--data", toy.data, *outputs, "--device", "cpu", *RUN_SHAPE, *frozen)
 
-    before, after = (torch.load(tmp_path / "run" / f"epoch{epoch}.pt", weights_only=True)["model"] for epoch in (1, 2))
+    before, after = (load_file(tmp_path / "run" / f"epoch{epoch}" / "model.safetensors") for epoch in (1, 2))
     same = {name for name in before if torch.equal(before[name], after[name])}
     heads = {name for name in before if ".self_attn." in name and name.endswith(("q_proj.weight", "k_proj.weight"))}
-    assert heads & same == {name for name in heads if name.startswith("encoder.")}
-    assert "encoder.layers.0.self_attn.out_proj.weight" not in same
+    assert heads & same == {name for name in heads if name.startswith("model.encoder.")}
+    assert "model.encoder.layers.0.self_attn.out_proj.weight" not in same

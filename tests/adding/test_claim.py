@@ -35,7 +35,7 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
 
     table = project.root / "parameters" / "translation.baseline.seed1.csv"
     table.parent.mkdir()
-    model = ["--checkpoint", toy.checkpoints[-1], "--vocabulary", toy.data, "--corpus", toy.corpus, "--device", "cpu"]
+    model = ["--checkpoint", toy.checkpoints[-1], "--corpus", toy.corpus, "--device", "cpu"]
     named = ["--study", "toy", "--run", "translation.baseline.seed1"]
     parameters.main([*named, *map(str, model), "--output", str(table)])
     files = ["--output", "claims.csv", "--numbers", "numbers.csv"]

@@ -1,9 +1,9 @@
 """A criterion is one file: studies accept it, `scores` computes it and `pruning` orders heads by it."""
 
 import pytest
-import torch
 from headroom.experiments.pruning.declared import PRUNING
 from headroom.experiments.scores.declared import SCORES
+from safetensors.torch import load_file
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +35,7 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
     assert jobs["pruning"] >= 1
     assert jobs["scores"] == 8
 
-    place = ["--vocabulary", toy.data, "--corpus", toy.corpus, "--device", "cpu"]
+    place = ["--corpus", toy.corpus, "--device", "cpu"]
     model = ["--checkpoints", toy.checkpoints[-1], *place]
     scores, curves = tmp_path / "scores.csv", tmp_path / "curves.csv"
     project.headroom("scores", *model, "--set", "check", "--examples", "4", "--output", scores)
@@ -46,8 +46,10 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
     )
 
     rows = SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw' and half == 'all'")
-    weights = torch.load(toy.checkpoints[-1], weights_only=True)["model"]
-    columns = weights["decoder.layers.1.encoder_attn.out_proj.weight"][:, 4:8]  # of the second of 4 heads, 16 wide
+    weights = load_file(toy.checkpoints[-1] / "model.safetensors")
+    columns = weights["model.decoder.layers.1.encoder_attn.out_proj.weight"][
+        :, 4:8
+    ]  # of the second of 4 heads, 16 wide
     a2 = rows.query("kind == 'A' and layer == 2")
     assert a2["value"].tolist()[1] == pytest.approx(float(columns.norm()), rel=1e-6)
     ordered = rows.sort_values("value")

@@ -111,7 +111,7 @@ def test_an_experiment_is_a_folder_a_rule_and_its_lines(project, toy):
     assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 
     table = project.root / "site_sizes" / "translation.baseline.seed1.csv"
-    model = ["--checkpoint", toy.checkpoints[-1], "--vocabulary", toy.data, "--corpus", toy.corpus, "--device", "cpu"]
+    model = ["--checkpoint", toy.checkpoints[-1], "--corpus", toy.corpus, "--device", "cpu"]
     named = ["--study", "toy", "--run", table.stem, "--kinds", "E", "A"]
     project.headroom("site_sizes", *named, *model, "--output", table)
     assert [line.split(",")[3:6] for line in table.read_text().splitlines()[1:]] == [

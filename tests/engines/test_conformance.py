@@ -18,8 +18,6 @@ import torch
 import transformers
 from headroom.core.heads import Head, all_heads
 from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.causal import timing as of_causal
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.judging import WindowSet
@@ -82,21 +80,22 @@ def pairs_of(kind, text, size, order):
     return kind(name="check", pairs=chosen, settings=SHORT.model_copy(update={"sentences_at_once": size}), resamples=5)
 
 
-def of_fairseq(request, _):
-    model, texts, toy = (request.getfixturevalue(name) for name in ("lively", "texts", "toy"))
+def of_trained(request, _):
+    model, texts = (request.getfixturevalue(name) for name in ("lively", "texts"))
     text = ParallelText(*(side[:7] for side in texts))
 
     def library():
         found = []
         for source, target in zip(text.source, text.target):
             (batch,) = model.batches([source], [target], sentences=1)
-            chances = model.model(batch.source, batch.lengths, batch.previous)[0][0].double().softmax(-1)
+            given = {"attention_mask": batch.mask, "decoder_input_ids": batch.previous}
+            chances = model.model(batch.source, **given).logits[0].double().softmax(-1)
             nats = -sum(float(chances[place, piece].log()) for place, piece in enumerate(batch.target[0].tolist()))
             found.append((nats, batch.target.shape[1]))
         return found
 
-    reload = partial(TranslationModel.load, vocabulary=toy.data, device="cpu")
-    return Case(model, partial(pairs_of, TranslatedSet, text), 7, library, reload)
+    reload = partial(Seq2SeqModel.load, device="cpu")
+    return Case(model, partial(pairs_of, Seq2SeqSet, text), 7, library, reload)
 
 
 @pytest.fixture(scope="session")
@@ -216,7 +215,7 @@ def of_decoder(request, name):
 
 
 KINDS = {
-    of_fairseq: ["fairseq"],
+    of_trained: ["trained"],
     of_classifier_family: [*(family for family in CLASSIFIERS if family not in MASKED_ONLY), "self-attentive"],
     of_translator: TRANSLATORS,
     of_decoder: DECODERS,
@@ -266,7 +265,7 @@ def test_losses_are_those_of_the_library_in_any_batch_and_order(case):
 @torch.no_grad()
 @pytest.mark.parametrize(
     "case",
-    some("fairseq", "bert", "albert", "self-attentive", "marian", "nllb", "t5", *DECODERS),
+    some("trained", "bert", "albert", "self-attentive", "marian", "nllb", "t5", *DECODERS),
     indirect=True,
 )
 def test_a_sweep_gives_what_whole_passes_give(case):

@@ -15,13 +15,13 @@ from models import build_small, letter_tokenizer, write_language_model, write_se
 from oracles import drawn_replacements
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=6)
-CASES = ["fairseq", "bert", "deberta-v2", "self-attentive"]
+CASES = ["translator", "bert", "deberta-v2", "self-attentive"]
 
 
 @pytest.fixture(params=CASES)
 def case(request, tmp_path):
     """A model of four heads a site, and a batch of twelve examples."""
-    if request.param == "fairseq":
+    if request.param == "translator":
         model, texts = (request.getfixturevalue(name) for name in ("lively", "texts"))
         return model, model.batches(*texts, sentences=12)[0]
     if request.param == "self-attentive":

@@ -7,11 +7,10 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText, read_pairs
-from headroom.engines.fairseq.engine import TranslationEngine
-from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.sites import attention_maps as maps_of_fairseq
 from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.sites import attention_maps as maps_of_encoders
+from headroom.engines.hub.seq2seq.engine import Seq2SeqEngine
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.engines.hub.sites import attention_maps
 from headroom.engines.maps import pad_spans, shown_values
 from headroom.preparation import released
 from models import toy_text
@@ -20,33 +19,32 @@ FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v
 ORDINARY = torch.tensor([[False, True, True, False], [True, False, False, False]])
 
 
-@pytest.fixture(params=["fairseq", *FAMILIES])
+@pytest.fixture(params=["translator", *FAMILIES])
 def case(request):
-    """A model, a batch, and how its maps are shown."""
-    if request.param == "fairseq":
-        lively, texts = (request.getfixturevalue(name) for name in ("lively", "texts"))
-        return lively, lively.batches(*texts, sentences=5)[0], maps_of_fairseq
+    """A model that shows its maps, and a batch."""
+    if request.param == "translator":
+        path, texts = (request.getfixturevalue(name) for name in ("lively_checkpoint", "texts"))
+        model = Seq2SeqModel.load(path, "cpu", "eager")
+        return model, model.batches(*texts, sentences=5)[0]
     model = request.getfixturevalue("load")(request.param, "eager")
-    return model, model.batches(toy_text(examples=6), examples=6)[0], maps_of_encoders
+    return model, model.batches(toy_text(examples=6), examples=6)[0]
 
 
 @torch.inference_mode()
 def test_maps_times_values_are_z(case):
-    model, batch, attention_maps = case
-    maps, values, outputs, batch_first = {}, {}, {}, attention_maps is maps_of_encoders
+    model, batch = case
+    maps, values, outputs = {}, {}, {}
     before = model.losses(batch)[0]
     with (
         attention_maps(model.live_sites, lambda site, weights: maps.update({site: weights})),
-        shown_values(model.live_sites, lambda site, v: values.update({site: v}), batch_first=batch_first),
+        shown_values(model.live_sites, lambda site, v: values.update({site: v})),
         model.gates.observed(lambda site, z: outputs.update({site: z})),
     ):
         during = model.losses(batch)[0]
     assert set(maps) == set(model.sites)
     for site, weights in maps.items():  # (B, H, T, S)
         z = torch.einsum("bhts,sbhd->tbhd", weights, values[site])
-        real = torch.ones_like(weights[:, 0, :, 0], dtype=torch.bool)
-        if batch_first:
-            real = batch.inputs["attention_mask"].bool()
+        real = model.real(batch)[site.kind][0]
         torch.testing.assert_close(z[real.T], outputs[site][real.T], rtol=1e-4, atol=1e-5)
         sums = weights.sum(-1).transpose(1, 2)[real]
         torch.testing.assert_close(sums, torch.ones_like(sums))
@@ -61,7 +59,7 @@ def test_maps_times_values_are_z(case):
 def test_a_model_that_hides_its_weights_is_refused(load):
     model = load("bert", "sdpa")
     with (
-        maps_of_encoders(model.live_sites, lambda *_: None),
+        attention_maps(model.live_sites, lambda *_: None),
         pytest.raises(HeadroomError, match=r"BertSelfAttention: does not return attention weights \(site E1\)"),
     ):
         model.logits(model.batches(toy_text(examples=3), examples=3)[0])
@@ -71,7 +69,7 @@ def test_a_model_that_hides_its_weights_is_refused(load):
 def test_a_site_without_heads_is_passed_over(load):
     model, seen = load("bert", "eager"), {}
     model.remove(frozenset([*model.sites[0].head_names(), model.sites[1].head_names()[2]]))
-    with maps_of_encoders(model.live_sites, lambda site, weights: seen.update({str(site): weights.shape[1]})):
+    with attention_maps(model.live_sites, lambda site, weights: seen.update({str(site): weights.shape[1]})):
         model.logits(model.batches(toy_text(examples=3), examples=3)[0])
     assert seen == {"E2": 3}
 
@@ -88,7 +86,7 @@ def test_another_number_of_pieces_is_refused():
 
 
 def translating(toy):
-    return TranslationEngine(vocabulary=toy.data, corpus=toy.corpus, device="cpu")
+    return Seq2SeqEngine(corpus=toy.corpus, device="cpu")
 
 
 def texts_of(batch, row, text):
@@ -104,8 +102,9 @@ class TestTranslation:
     def test_end_marks_begin_marks_and_padding_do_not_count(self, engine, toy, model):
         pairs = read_pairs(toy.corpus, "check", 5)
         (batch,) = engine.example_batches(model, ParallelText(pairs.source, pairs.target), 5)
-        source = [len(model.source.pieces.encode(text)) for text in pairs.source]
-        target = [len(model.target.pieces.encode(text)) for text in pairs.target]
+        source, target = (
+            [len(row) - 1 for row in rows] for rows in (model.words.read(pairs.source), model.words.write(pairs.target))
+        )
         assert batch.spans is None
         for kind, queries, keys in (("E", source, source), ("A", target, source), ("D", target, target)):
             found = [positions.sum(1).tolist() for positions in batch.ordinary[kind]]
@@ -116,7 +115,8 @@ class TestTranslation:
             assert found == [[lengths[position] + 1 for position in batch.positions] for lengths in (queries, keys)]
 
     @torch.inference_mode()
-    def test_sentences_run_the_encoder_alone_and_know_their_places(self, engine, toy, model):
+    def test_sentences_run_the_encoder_alone_and_know_their_places(self, engine, toy):
+        model = engine.load(str(toy.checkpoints[-1]), maps=True)
         lines = read_lines(toy.corpus / "check.source")[:7]
         batches = engine.sentence_batches(model, lines, 3)
         assert sorted(position for batch in batches for position in batch.positions) == list(range(7))
@@ -129,13 +129,10 @@ class TestTranslation:
 
     def test_frequencies_are_those_of_the_training_text(self, engine, toy, model, tmp_path):
         counts = engine.frequencies(model)
-        lines = model.source.pieces.encode_lines(read_lines(toy.corpus / "train.source"))
-        pieces = [piece for line in lines for piece in line.split(" ")]
+        rows = model.words.read(read_lines(toy.corpus / "train.source"))
+        pieces = [piece for row in rows for piece in row[:-1]]
         assert int(counts.sum()) == len(pieces)
-        for piece in set(pieces[:50]):
-            index = model.source.dictionary.index(piece)
-            if index != model.source.dictionary.unk():
-                assert int(counts[index]) == pieces.count(piece)
+        assert all(int(counts[piece]) == pieces.count(piece) for piece in set(pieces[:50]))
         engine.corpus = tmp_path
         assert engine.frequencies(model) is None
         write_lines(tmp_path / "train.source", [])
@@ -205,7 +202,7 @@ class TestClassification:
 
 
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
-    monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
+    monkeypatch.setattr(model.tokenizer, "tokenize", lambda _: ["▁zzz", "qqq", "▁xyz"])
     with pytest.raises(HeadroomError, match="cannot be aligned"):
         translating(toy).sentence_batches(model, ["The dog sees a cat."], 1)
 
@@ -214,7 +211,7 @@ def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
 def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     release = write_release(tmp_path / "released")
     released.main(["--path", str(release.directory), "--checkpoints", str(tmp_path)])
-    model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "vocabulary", "cpu")
+    model = Seq2SeqModel.load(tmp_path / "epoch1", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
     spans = model.spans(lines)
     batches = [model.map_batch(batch, spans) for batch in model.sentence_batches(lines, 3)]

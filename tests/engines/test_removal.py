@@ -8,9 +8,8 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Gates
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
@@ -38,10 +37,9 @@ PROFILES = {
 
 
 @pytest.fixture
-def fairseq(toy, lively_checkpoint, monkeypatch):
+def translator(lively_checkpoint):
     """Return a function that loads the translation model of a path, by default one in which every head matters."""
-    monkeypatch.setattr("fairseq.utils.softmax", lambda x, dim, **_: x.softmax(dim))  # fairseq's is in float32
-    return lambda path=lively_checkpoint: TranslationModel.load(path, toy.data, "cpu")
+    return lambda path=lively_checkpoint: Seq2SeqModel.load(path, "cpu")
 
 
 @torch.no_grad()
@@ -76,7 +74,7 @@ def test_any_set_of_heads_sliced_is_the_same_masked(data):
     removed = data.draw(st.frozensets(st.sampled_from(all_heads(site_names(sites)))))
     intervention = data.draw(st.sampled_from(of_every_form(removed, site_names(sites))))
     replacements = drawn_replacements(sites)
-    Gates(sites=sites, batch_first=True).apply(intervention, replacements)
+    Gates(sites=sites).apply(intervention, replacements)
     live_sites = find_sites(sliced)
     fold(live_sites, intervention, replacements)
     remove_heads(live_sites, removed)
@@ -88,8 +86,8 @@ def test_any_set_of_heads_sliced_is_the_same_masked(data):
     assert {head for live in live_sites for head in live.kept_heads()} == {*all_heads(site_names(sites))} - removed
 
 
-def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(fairseq, texts):
-    plain = fairseq()
+def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(translator, texts):
+    plain = translator()
     plain.model.double()
     (batch,) = plain.batches(*(side[:3] for side in texts), sentences=3)
 
@@ -98,7 +96,7 @@ def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(fairseq, te
     def check(data):
         removed = data.draw(st.frozensets(st.sampled_from(all_heads(plain.sites))))
         intervention = data.draw(st.sampled_from(of_every_form(removed, plain.sites)))
-        masked, sliced, replacements = fairseq(), fairseq(), drawn_replacements(plain.live_sites)
+        masked, sliced, replacements = translator(), translator(), drawn_replacements(plain.live_sites)
         training = data.draw(st.booleans())
         for model in (masked, sliced):
             model.model.double().train(training)
@@ -110,15 +108,15 @@ def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(fairseq, te
 
 
 @pytest.mark.parametrize("form", range(FORMS))
-def test_a_sliced_transformer_is_the_masked_one_also_in_generation_and_after_a_file(fairseq, texts, tmp_path, form):
+def test_a_sliced_transformer_is_the_masked_one_also_in_generation_and_after_a_file(translator, texts, tmp_path, form):
     for profile in [*PROFILES.values()][form::FORMS]:
-        masked, sliced = fairseq(), fairseq()
+        masked, sliced = translator(), translator()
         removed = parse_profile(profile, masked.sites)
         intervention = of_every_form(removed, masked.sites)[form]
         replacements = drawn_replacements(masked.live_sites)
         sliced.realise(intervention, replacements)
-        sliced.save(tmp_path / "sliced.pt")
-        reloaded = fairseq(tmp_path / "sliced.pt")
+        sliced.save(tmp_path / "sliced")
+        reloaded = translator(tmp_path / "sliced")
         (batch,) = masked.batches(*texts, sentences=12)
         plain, expected = (exact_logits(masked, batch, *given) for given in ((), (intervention, replacements)))
         close = 1e-11 if form == 0 else 5e-5  # scales and means were folded in float32
@@ -133,10 +131,10 @@ def test_a_sliced_transformer_is_the_masked_one_also_in_generation_and_after_a_f
         assert (expected - plain).abs().max() > 1e-3
 
 
-def test_parameters_fall_by_exactly_what_the_heads_had(fairseq, load):
+def test_parameters_fall_by_exactly_what_the_heads_had(translator, load):
     inputs = {"bert": 3, "distilbert": 3, "electra": 3, "deberta-v3": 3, "deberta-v2": 5}
     of_encoders = ("E2:3", "E1:1 E1:2 E1:3 E1:4", "E1:1 E1:2 E1:3 E2:2", "E1:1 E1:2 E1:3 E1:4 E2:1 E2:2 E2:3 E2:4")
-    rows = [(fairseq, 3, profile) for profile in PROFILES.values()]
+    rows = [(translator, 3, profile) for profile in PROFILES.values()]
     rows += [(lambda family=family: load(family), inputs[family], gone) for family in inputs for gone in of_encoders]
     for make, projections, profile in rows:
         model = make()
@@ -148,12 +146,12 @@ def test_parameters_fall_by_exactly_what_the_heads_had(fairseq, load):
         assert sum(len(live.kept) for live in model.live_sites) == len(all_heads(model.sites)) - len(removed)
 
 
-@pytest.fixture(params=["fairseq", "bert"])
+@pytest.fixture(params=["translator", "bert"])
 def case(request):
     """A function that loads a model, and one that makes a batch for it."""
-    if request.param == "fairseq":
+    if request.param == "translator":
         texts = request.getfixturevalue("texts")
-        return request.getfixturevalue("fairseq"), lambda model: model.batches(*texts, sentences=12)[0]
+        return request.getfixturevalue("translator"), lambda model: model.batches(*texts, sentences=12)[0]
     pairs = request.getfixturevalue("pairs")
     return request.getfixturevalue("load"), lambda model: model.batches(pairs, examples=12)[0]
 
@@ -194,21 +192,8 @@ def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(case):
     assert size(model.model) == before
 
 
-def test_the_file_says_what_was_removed_and_needs_no_code(fairseq, tmp_path):
-    model = fairseq()
-    model.remove(parse_profile(PROFILES["uneven"], model.sites))
-    model.save(tmp_path / "sliced.pt")
-    state = load_state(tmp_path / "sliced.pt")
-    torch.load(tmp_path / "sliced.pt", weights_only=True)
-    assert state[DESCRIPTOR] == {"removed": model.removed} == {"removed": PROFILES["uneven"]}
-    assert state["model"]["encoder.layers.0.self_attn.q_proj.weight"].shape == (4, 16)
-    torch.save({**state, DESCRIPTOR: {"removed": "E1:9"}}, tmp_path / "odd.pt")
-    with pytest.raises(HeadroomError, match="head E1:9: does not exist"):
-        fairseq(tmp_path / "odd.pt")
-
-
-def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
-    model, before = fairseq(), fairseq()
+def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(translator):
+    model, before = translator(), translator()
     intervention = Intervention.parse("E1:2 E1:3 E1:1*0.5 mean")
     replacements = drawn_replacements(model.live_sites)
     model.realise(intervention, replacements)
@@ -220,8 +205,8 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
     assert all(torch.equal(*pair) for pair in zip(*others))
 
 
-def test_repairs_are_in_the_weight_and_the_bias(fairseq):
-    model, before = fairseq(), fairseq()
+def test_repairs_are_in_the_weight_and_the_bias(translator):
+    model, before = translator(), translator()
     replacements = drawn_replacements(model.live_sites)
     one = Intervention.parse("E1:2 obs")
     model.realise(one, replacements)
@@ -233,14 +218,14 @@ def test_repairs_are_in_the_weight_and_the_bias(fairseq):
     torch.testing.assert_close(new.bias, old.bias + (old.weight.double() @ drawn.constant).float())
 
 
-def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq):
+def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(translator):
     rows = {
         "E1:1 resample": "heads whose z depends on the text cannot be sliced out; use zero or mean",
         "E1:1 mean": "the replacements of its heads are unknown; measure them first",
         "E1:1 obs": "the replacements of its heads are unknown; measure them first",
         "E1:1 D3:1*2": "head D3:1: does not exist",
     }
-    model = fairseq()
+    model = translator()
     before = size(model.model)
     for written, message in rows.items():
         with pytest.raises(HeadroomError, match=message):
@@ -249,8 +234,8 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq):
 
 
 @pytest.mark.parametrize("written", ["E1:1 mean", "E1:1 refit"])
-def test_a_site_without_an_output_bias_gets_one_for_the_constant(fairseq, texts, written):
-    model, masked = fairseq(), fairseq()
+def test_a_site_without_an_output_bias_gets_one_for_the_constant(translator, texts, written):
+    model, masked = translator(), translator()
     for one in (model, masked):
         one.live_sites[0].output.bias = None
     replacements, (batch,) = drawn_replacements(model.live_sites), masked.batches(*texts, sentences=12)

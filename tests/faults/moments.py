@@ -58,7 +58,9 @@ VOCABULARY = _moment(
     ("translation/binarised/prepared.json", "translation/binarised/*"),
 )
 TRAIN_STATE = _training("training: a checkpoint half written", "write */.state2.pt.*", TRAINED, 1)
-TRAIN_HANDOVER = _training("training: one of two models exported", "place */runs/*/epoch2.pt", TRAINED, 2)
+TRAIN_HANDOVER = _training(
+    "training: one of two models exported", "place */runs/*/epoch2/model.safetensors", TRAINED, 2
+)
 TUNE_STATE = _training(
     "training of a classifier: a checkpoint half written", "write */states/*/trainer_state.json@2", TUNED, 1
 )

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from models import toy_text, write_encoder, write_self_attentive
 from oracles import Case
 
@@ -27,11 +27,11 @@ def classifier(classifiers: dict[str, Path]) -> ClassificationModel:
 
 @pytest.fixture
 def of(classifiers: dict[str, Path], request: pytest.FixtureRequest) -> Callable[[str], Case]:
-    """Return a fresh case: `bert` and `hops` classify 70 pairs of sentences, `fairseq` translates 12 sentences."""
+    """Return a fresh case: `bert` and `hops` classify 70 pairs of sentences, `translator` translates 12 sentences."""
 
     def case(name: str) -> Case:
-        if name == "fairseq":
-            translator: TranslationModel = request.getfixturevalue("exact")
+        if name == "translator":
+            translator: Seq2SeqModel = request.getfixturevalue("exact")
             sources, targets = request.getfixturevalue("texts")
             pairs = list(zip(sources, targets))
             singles = [translator.batches([source], [target], sentences=1)[0] for source, target in pairs]
@@ -45,6 +45,6 @@ def of(classifiers: dict[str, Path], request: pytest.FixtureRequest) -> Callable
     return case
 
 
-@pytest.fixture(params=["bert", "fairseq", "hops"])
+@pytest.fixture(params=["bert", "translator", "hops"])
 def case(request: pytest.FixtureRequest, of: Callable[[str], Case]) -> Case:
     return of(request.param)

@@ -11,10 +11,9 @@ import torch
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import Engine
-from headroom.engines.fairseq.engine import TranslationEngine
 from headroom.engines.gates import Gates
 from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.engine import Seq2SeqEngine
 from headroom.engines.repulsion.similarity import (
     cosines_at,
     linear_cka,
@@ -111,7 +110,7 @@ def planted(**weights):
     parent.attention, parent.output = attention, nn.Identity()
     place = {"attribute": "attention", "output_place": "output", "kept": (1, 2)}
     live = AttentionSite(site=THIRD, parent=parent, queries="query", keys="key", values="value", **place)
-    return SimpleNamespace(live_sites=[live], gates=Gates(sites=[live], batch_first=True))
+    return SimpleNamespace(live_sites=[live], gates=Gates(sites=[live]))
 
 
 def test_particles_of_two_heads_on_a_line():
@@ -130,7 +129,7 @@ def live(request, tmp_path):
         toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
         examples = ParallelText(*texts)
         checkpoint = request.getfixturevalue("lively_checkpoint")
-        engine: Engine = TranslationEngine(vocabulary=toy.data, corpus=toy.corpus, device="cpu")
+        engine: Engine = Seq2SeqEngine(corpus=toy.corpus, device="cpu")
     else:
         examples = toy_text(examples=12)
         checkpoint = write_encoder(tmp_path / "model", request.param)
@@ -144,11 +143,9 @@ def test_numbers_are_those_of_a_loop(live):
     """Over examples one by one, without padding, with hooks and loops of its own."""
     seen = defaultdict(list)
     site = live.model.live_sites[-1]
-    batch_first = isinstance(live.model, ClassificationModel)
 
     def by_head(states):
-        flat = (states if batch_first else states.transpose(0, 1))[0]  # (T, H * d)
-        return flat.unflatten(-1, (site.site.heads, -1)).numpy().astype(float)
+        return states[0].unflatten(-1, (site.site.heads, -1)).numpy().astype(float)
 
     site.value.register_forward_hook(lambda _, __, values: seen["value"].append(by_head(values)))
     site.output.register_forward_pre_hook(lambda _, inputs: seen["z"].append(by_head(inputs[0])))

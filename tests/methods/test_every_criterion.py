@@ -17,8 +17,8 @@ import torch
 from fairseq_models import ToyRun
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
 from headroom.methods.passes import count_passes
 from headroom.methods.propagation import EpsilonRule
@@ -61,7 +61,7 @@ EVERY = list(range(EXAMPLES))
 PROFILES = {
     "bert": "E1:1 E1:2 E1:3 E1:4 E2:2",
     "hops": "E1:2 E1:3",
-    "fairseq": "E1:2 E1:3 E2:1 E2:2 E2:3 E2:4 A1:1 A1:4 A2:2 A2:3 A2:4 D1:1 D1:3 D1:4",
+    "translator": "E1:2 E1:3 E2:1 E2:2 E2:3 E2:4 A1:1 A1:4 A2:2 A2:3 A2:4 D1:1 D1:3 D1:4",
 }
 """By kind of model the heads that are removed; where there are several sites, all of one."""
 
@@ -83,8 +83,8 @@ def load(toy: ToyRun, lively_checkpoint: Path, classifiers: dict[str, Path]) -> 
     @cache
     def loaded(kind: str, profile: str) -> Any:
         model: Any
-        if kind == "fairseq":
-            model = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+        if kind == "translator":
+            model = Seq2SeqModel.load(lively_checkpoint, "cpu", "eager")
         else:
             model = ClassificationModel.load(classifiers[kind], "cpu", "eager")
         model.model.double()
@@ -97,7 +97,7 @@ def load(toy: ToyRun, lively_checkpoint: Path, classifiers: dict[str, Path]) -> 
 @pytest.fixture(scope="module")
 def batches(texts: list[list[str]]) -> Batches:
     def made(model: Any, places: Sequence[int], size: int) -> list[Any]:
-        if isinstance(model, TranslationModel):
+        if isinstance(model, Seq2SeqModel):
             return model.batches(*([side[row] for row in places] for side in texts), sentences=size)
         return model.batches(toy_text(examples=EXAMPLES).taken(places), examples=size)
 

@@ -11,8 +11,7 @@ from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, interval, mcnemar_p
 from headroom.data.parallel import ParallelText
-from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.engines.fairseq.sweeps import Sweep
+from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
 from headroom.engines.translation_scores import METRICS
 from headroom.methods.judging import Judge, comparisons, read_shards, warn_of_chance, write_shard
 from headroom.methods.timing import ratio_summary, time_interleaved
@@ -28,7 +27,7 @@ def judged(lively, texts):
     """Sources with the model's own translations as references, some spoilt, so that scores are high."""
     own = lively.translate(lively.batches(texts[0], sentences=12), LIMITS)
     references = [text if i % 3 else f"{text} {texts[1][i]}" for i, text in enumerate(own)]
-    return TranslatedSet(name="check", pairs=ParallelText(texts[0], references), settings=LIMITS, resamples=50)
+    return Seq2SeqSet(name="check", pairs=ParallelText(texts[0], references), settings=LIMITS, resamples=50)
 
 
 @pytest.fixture
@@ -83,9 +82,9 @@ def test_a_difference_is_masked_less_full(lively, judge, judged):
 
 def test_an_intervention_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
     calls = []
-    translate, result = lively.translate_pieces, Sweep.result
+    translate, under = lively.translate_pieces, Seq2SeqSet.translate_under
     monkeypatch.setattr(lively, "translate_pieces", lambda *a, **k: calls.append(1) or translate(*a, **k))
-    monkeypatch.setattr(Sweep, "result", lambda *a: calls.append(1) or result(*a))
+    monkeypatch.setattr(Seq2SeqSet, "translate_under", lambda *a: calls.append(1) or under(*a))
     for one in (ONE, PLAIN, Intervention.parse("E1:1"), ONE, Intervention.parse("D1:2")):
         list(judge.compared(one))
     comparisons(judge, [({}, ONE), ({}, PLAIN)])

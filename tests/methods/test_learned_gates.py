@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 import torch
 from headroom.core.heads import Head, Site, all_heads
-from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
 from headroom.methods.continued_training import continue_training, controls
@@ -144,10 +144,10 @@ def test_plain_training_lowers_the_loss_and_leaves_a_plain_model(lively, texts):
 
 
 def test_the_decoder_is_frozen_when_the_encoder_alone_has_gates(lively, texts):
-    encoder, decoder = weights(lively.model.encoder), weights(lively.model.decoder)
+    encoder, decoder = weights(lively.model.get_encoder()), weights(lively.model.get_decoder())
     train(lively, texts, no_gates, scope="E")
-    assert changed(lively.model.decoder, decoder) == set()
-    assert {name for name in changed(lively.model.encoder, encoder) if "layers.0" in name}
+    assert changed(lively.model.get_decoder(), decoder) == set()
+    assert {name for name in changed(lively.model.get_encoder(), encoder) if "layers.0" in name}
 
 
 def test_a_large_penalty_closes_every_gate_and_a_small_one_few(toy, lively_checkpoint, texts):
@@ -191,7 +191,7 @@ def test_weights_have_equally_many_updates_and_gates_are_fixed_in_the_last(livel
 
 
 def loaded(toy, checkpoint):
-    return TranslationModel.load(checkpoint, toy.data, "cpu")
+    return Seq2SeqModel.load(checkpoint, "cpu")
 
 
 HEADS = [Head("E", layer, head) for layer in range(1, 5) for head in range(1, 5)]

@@ -7,9 +7,9 @@ import pytest
 import torch
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.gates import Addition
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.sites import AttentionSite
 from headroom.methods.repair import calibrate, compute_repair, find_moments, measure_moments
 from hypothesis import given, settings
@@ -146,7 +146,7 @@ def test_moments_of_parts_are_those_of_the_whole(sizes):
     torch.testing.assert_close(found.covariance, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["bert", "hops", "fairseq"])
+@pytest.mark.parametrize("name", ["bert", "hops", "translator"])
 def test_moments_are_those_of_the_positions_of_each_example_alone(of, name):
     case = of(name)
     examples = [seen(case.model, one) for one in case.singles]
@@ -158,10 +158,10 @@ def test_moments_are_those_of_the_positions_of_each_example_alone(of, name):
 
 
 def translator(request):
-    toy, checkpoint = request.getfixturevalue("toy"), request.getfixturevalue("lively_checkpoint")
+    checkpoint = request.getfixturevalue("lively_checkpoint")
     texts = request.getfixturevalue("texts")
     return (
-        lambda path=checkpoint: TranslationModel.load(path, toy.data, "cpu"),
+        lambda path=checkpoint: Seq2SeqModel.load(path, "cpu"),
         lambda model: model.batches(*texts, sentences=5),
         lambda model: model.batches(*texts, sentences=12)[0],
     )

@@ -267,7 +267,7 @@ def test_a_case_is_right_if_its_form_scores_above_every_wrong_one(lively, toy):
             words = text.target[number].split(" ")
             mark = words[case.word][len(case.expected) :]
             before = words[: case.word]
-            start = len(lively.target.pieces.encode(" ".join(before))) if before else 0
+            start = len(lively.words.write([" ".join(before)])[0]) - 1 if before else 0
             forms = [form + mark for form in (case.expected, *case.wrong)]
             scored = [alone(lively, text.source[number], [*before, form]) for form in forms]
             own, *others = [float(nats[start:-1].sum()) for nats, _ in scored]

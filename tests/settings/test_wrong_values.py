@@ -125,7 +125,7 @@ arms: {b: {method: baseline}, svgd: {method: svgd}} => tasks.text.arms: a releas
 gates: {} => tasks.text.gates:
 training: {epochs: 2} => tasks.text.training:
 bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}
-  => tasks.text.bakeoff.retraining.updates: only classifiers and models of fairseq are trained further
+  => tasks.text.bakeoff.retraining.updates: language models are not trained further
 corpus: {source: generated} => tasks.text.corpus:
 corpus: {source: files} => tasks.text.corpus: no text; give path, or valid and test
 corpus.test: t => tasks.text.corpus: give either path, or valid and test
@@ -139,11 +139,7 @@ pruning: {scopes: [E]} => tasks.text.pruning.scopes:
 """,
     "released": """
 released: {path: ., dtype: float32} => translation.released.dtype:
-released: {library: transformers, path: .}, gates: {ways: []}
-  => translation.gates: does not apply to the released model
 released: {library: transformers, path: ., name: owner/model} => give either path or name
-released: {library: transformers, path: .}, bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}
-  => translation.bakeoff.retraining.updates: only classifiers and models of fairseq are trained
 bakeoff: {criteria: [wanda], retraining: {updates: 5, criterion: wanda}}
   => translation.bakeoff.retraining.updates: there is no training text; give some at translation.corpus, or
 """,

@@ -17,7 +17,7 @@ QUICK = [*FEW, "--length-factor", "0", "--length-offset", "6"]
 def looking_at(toy: ToyRun, *checkpoints: Path, several: bool = False) -> list[str]:
     """Return the flags that name a run, its checkpoints and its data."""
     flag = "--checkpoints" if several else "--checkpoint"
-    where = ["--vocabulary", str(toy.data), "--corpus", str(toy.corpus), "--device", "cpu"]
+    where = ["--corpus", str(toy.corpus), "--device", "cpu"]
     return [*STUDY, flag, *map(str, checkpoints), *where]
 
 

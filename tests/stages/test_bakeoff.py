@@ -9,8 +9,8 @@ import pytest
 import torch
 from headroom.core.heads import all_heads, single_units
 from headroom.core.resamples import read_with_resamples
-from headroom.engines.fairseq.model import TranslationModel
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.agreement import stage as agreement
 from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.bakeoff import retraining as bakeoff_retraining
@@ -148,7 +148,7 @@ def made(request, tmp_path_factory):
     if request.param == "translation":
         toy, checkpoint = (request.getfixturevalue(name) for name in ("toy", "lively_checkpoint"))
         flags, epoch = [*looking_at(toy, checkpoint), *QUICK, "--test-examples", "8"], 2
-        found = SimpleNamespace(load=lambda: TranslationModel.load(checkpoint, toy.data, "cpu"))
+        found = SimpleNamespace(load=lambda: Seq2SeqModel.load(checkpoint, "cpu"))
     else:
         own = request.getfixturevalue("own")
         flags, epoch = [*classifying(own / "corpus", own / "epoch3"), *FEW], 3
@@ -196,7 +196,7 @@ def batches_of(made):
 def test_the_full_model_is_trained_as_any_model_without_gates(made):
     """A loop of its own: Adam, clipped gradients, a rate that falls linearly to zero, the same dropout and batches."""
     model, judged, batches = batches_of(made)
-    weights = list(model.model.parameters())
+    weights = model.trainable("all")
     optimizer = torch.optim.Adam(weights, lr=0.01, betas=(0.9, 0.98))
     shuffle, left = random.Random("batches 3"), []
     model.model.train().requires_grad_(True)

@@ -1,7 +1,6 @@
 """The stage `diversity` on tiny runs: steps of heads between the epochs of both tasks, and what hops have."""
 
 import pytest
-import torch
 from headroom.experiments.diversity import stage as diversity
 from headroom.experiments.diversity.declared import DIVERSITY
 from headroom.experiments.diversity.measures import MEASURES
@@ -15,9 +14,9 @@ def test_steps_of_a_translation_model_are_those_between_the_files(toy, tmp_path)
     given = [*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10"]
     diversity.main([*given, "--output", str(tmp_path / "table.csv")])
     table = DIVERSITY.read(tmp_path / "table.csv")
-    before, after = (torch.load(path, weights_only=False)["model"] for path in toy.checkpoints)
+    before, after = (load_file(path / "model.safetensors") for path in toy.checkpoints)
     for kind, place in (("E", "encoder.layers.0.self_attn"), ("A", "decoder.layers.0.encoder_attn")):
-        names = [f"{place}.{name}_proj.weight" for name in "qkv"]
+        names = [f"model.{place}.{name}_proj.weight" for name in "qkv"]
         squares = sum(float((after[name].double() - before[name].double()).square().sum()) for name in names)
         step = rows_where(table, measure="particle_step", kind=kind, layer=1)["value"].item()
         assert step == pytest.approx(squares**0.5, rel=1e-6)

@@ -8,9 +8,8 @@ from fairseq_models import RUN_SHAPE
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import read_pairs
-from headroom.engines.fairseq.checkpoint import load_state
-from headroom.engines.fairseq.judging import TranslatedSet
-from headroom.engines.fairseq.model import TranslationModel
+from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.gates import from_scratch
 from headroom.experiments.gates import stage as gates
 from headroom.experiments.gates.declared import GATES, PRUNED_MODELS
@@ -18,6 +17,7 @@ from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.declared import TRAINING
 from headroom.settings.answers import DecodingSettings
+from safetensors.torch import load_file
 from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at
 
 
@@ -29,7 +29,7 @@ def judged(toy, model):
     """Return the scores of a model on the first eight sentences, as the stage judges it."""
     limits = DecodingSettings(length_factor=0, length_offset=6)
     pairs = read_pairs(toy.corpus, "check", 8)
-    return TranslatedSet(name="check", pairs=pairs, settings=limits, resamples=2).judge(model).scores
+    return Seq2SeqSet(name="check", pairs=pairs, settings=limits, resamples=2).judge(model).scores
 
 
 def test_pruned_models_load_and_do_what_the_table_says(toy, lively_checkpoint, tmp_path):
@@ -37,7 +37,7 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, lively_checkpoint, t
     gates.main(arguments(toy, lively_checkpoint, tmp_path, "--models", str(tmp_path / "models"), *strengths))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     for name in ("1e-09", "20"):
-        model = TranslationModel.load(tmp_path / "models" / name / "epoch2.pt", toy.data, "cpu")
+        model = Seq2SeqModel.load(tmp_path / "models" / name / "epoch2", "cpu")
         profile = " ".join(read_lines(tmp_path / "models" / name / "profile.txt"))
         left = 24 - len(parse_profile(profile, model.sites))
         assert sum(len(live.kept) for live in model.live_sites) == left
@@ -68,7 +68,7 @@ def test_controls(toy, lively_checkpoint, tmp_path):
     assert found == {("continued", 0, 8, 8), ("gradient", 0, 2, 8), ("random", 1, 2, 8), ("random", 2, 2, 8)}
     assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 8}
     assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["all", "random2-0.25"]
-    model = TranslationModel.load(tmp_path / "models" / "random2-0.25" / "epoch2.pt", toy.data, "cpu")
+    model = Seq2SeqModel.load(tmp_path / "models" / "random2-0.25" / "epoch2", "cpu")
     assert sum(len(live.kept) for live in model.live_sites) == 24 - 8 + 2
 
 
@@ -92,20 +92,20 @@ def from_the_start(toy, place, *more, seed=1):
             *("--profile", str(place / "some.profile"), "--seed", str(seed), *more),
         ]
     )
-    return {path.stem: path for path in (place / "run").glob("epoch*")}
+    return {path.name: path for path in (place / "run").glob("epoch*")}
 
 
 def from_scratch_table(toy, checkpoint, place, *more):
     """Train it further, judge it, and return the table."""
     flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF_GATES, "--setting", "0.01", *more]
-    model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
+    model = ["--other", str(place / "run" / "epoch2"), "--training", str(place / "training.csv")]
     from_scratch.main([*flags, *model, "--output", str(place / "scratch.csv")])
     return PRUNED_MODELS.read(place / "scratch.csv")
 
 
 def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     checkpoints = from_the_start(toy, tmp_path, seed=2**31 + 1)
-    model = TranslationModel.load(checkpoints["epoch2"], toy.data, "cpu")
+    model = Seq2SeqModel.load(checkpoints["epoch2"], "cpu")
     assert [len(live.kept) for live in model.live_sites] == [2, 4, 4, 0, 4, 3]
     table = from_scratch_table(toy, lively_checkpoint, tmp_path)
     assert set(zip(table["method"], table["start"], table["setting"], table["kept"])) == {
@@ -117,8 +117,8 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     assert table.set_index("metric")["value"]["loss"] < judged(toy, model)["loss"]  # it was trained further
 
 
-def cosine(one, other, key="encoder.embed_tokens.weight"):
-    weights = [load_state(path)["model"][key].flatten() for path in (one, other)]
+def cosine(one, other, key="model.shared.weight"):
+    weights = [load_file(path / "model.safetensors")[key].flatten() for path in (one, other)]
     return float(torch.nn.functional.cosine_similarity(*weights, dim=0))
 
 

@@ -10,9 +10,9 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.trees import read_trees
-from headroom.engines.fairseq.model import TranslationModel
-from headroom.engines.fairseq.sites import attention_maps
 from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.engines.hub.sites import attention_maps
 from headroom.experiments.attention_maps import stage as attention_maps_stage
 from headroom.experiments.attention_stats import relevance
 from headroom.experiments.attention_stats import stage as attention_stats
@@ -62,10 +62,10 @@ def test_numbers_do_not_depend_on_batches(table, toy, tmp_path, monkeypatch):
 
 
 def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_path):
-    model = TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+    model = Seq2SeqModel.load(toy.checkpoints[-1], "cpu")
     model.remove(parse_profile("E1:1 E1:2 E1:3 E1:4 E2:2 D1:1", model.sites))
-    model.save(tmp_path / "epoch2.pt")
-    given = [*looking_at(toy, tmp_path / "epoch2.pt"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
+    model.save(tmp_path / "epoch2")
+    given = [*looking_at(toy, tmp_path / "epoch2"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
     attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
     table = ATTENTION_STATS.read(tmp_path / "pruned.csv")
     assert set(table["model"]) == {"hard-concrete.E.0.01"}
@@ -331,16 +331,17 @@ def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path, monkey
 
 
 @torch.inference_mode()
-def test_weights_are_those_of_the_model(toy, model, tmp_path, monkeypatch):
+def test_weights_are_those_of_the_model(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(attention_maps_stage, "SENTENCES", 1)
     found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"))["maps"][1]
     text = next(one for one in read_trees(toy.corpus / "far.conllu") if 6 <= len(one.words) <= 14).text
-    batch, maps = model.batches([text], sentences=1)[0], {}
+    model, maps = Seq2SeqModel.load(toy.checkpoints[-1], "cpu", "eager"), {}
+    (batch,) = model.batches([text], sentences=1)
     with attention_maps(model.live_sites[:1], lambda site, weights: maps.update({str(site): weights})):
-        model.model.encoder(batch.source, src_lengths=batch.lengths)
+        model.encode_sources(batch)
     rows = maps["E1"][0, 2, :-1, :-1]
     words = [
-        sum(piece.startswith("▁") for piece in model.source.pieces.encode(text)[: place + 1]) - 1
+        sum(piece.startswith("▁") for piece in model.tokenizer.tokenize(text)[: place + 1]) - 1
         for place in range(len(rows))
     ]
     # the words of the generated text are those between spaces, except the full stop at the end

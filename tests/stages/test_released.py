@@ -20,7 +20,7 @@ from headroom.preparation import released
 from models import WORDS, toy_text, write_encoder
 from safetensors.torch import load_file, save_file
 
-FILES = ["bpecodes", "dict.source.txt", "dict.target.txt", "moses.json"]
+FILES = ["bpecodes", "model.safetensors", "moses.json", "target_vocab.json", "vocab.json"]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +55,11 @@ def output(directory):
 def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
     released.main(["--path", str(release.directory), *output(tmp_path / "a")])
     released.main(["--path", str(archive), "--sha256", sha256(archive), *output(tmp_path / "b")])
-    for name in [*(f"run/vocabulary/{name}" for name in FILES), "run/epoch1.pt"]:
+    for name in (f"run/epoch1/{name}" for name in FILES):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name), name
-    assert sorted(path.name for path in (tmp_path / "b/run/vocabulary").iterdir()) == FILES
+    assert {path.name for path in (tmp_path / "b/run/epoch1").iterdir()} >= {*FILES}
     moses = {"source_language": "en", "target_language": "fr", "normalise": True, "split_hyphens": True}
-    assert json.loads((tmp_path / "a/run/vocabulary/moses.json").read_text()) == moses
+    assert json.loads((tmp_path / "a/run/epoch1/moses.json").read_text()) == moses
 
 
 def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
@@ -70,7 +70,7 @@ def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
     (tmp_path / "mirror/released").symlink_to(archive.parent)
     where = ["--url", "http://127.0.0.1:9/wmt.tar.bz2", "--mirror", str(tmp_path / "mirror")]
     released.main([*where, *output(tmp_path / "b")])
-    assert sha256(tmp_path / "a/run/epoch1.pt") == sha256(tmp_path / "b/run/epoch1.pt")
+    assert sha256(tmp_path / "a/run/epoch1/model.safetensors") == sha256(tmp_path / "b/run/epoch1/model.safetensors")
 
 
 def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):

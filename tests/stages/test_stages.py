@@ -23,11 +23,11 @@ HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "se
 EVERY_PARSER = f"""
 import importlib, inspect, sys
 from headroom.study.stages import STAGES, module_of
-from headroom.engines.command import ENGINES, engine_for
+from headroom.engines.command import ENGINES, LIBRARIES, engine_for
 for name in [name for group in STAGES.values() for name in group]:
     build = importlib.import_module(module_of(name)).build_parser
     (takes,) = [*inspect.signature(build).parameters] or [""]
-    for given in {{"engine": map(engine_for, ENGINES), "engine_name": ENGINES}}.get(takes, [None]):
+    for given in {{"engine": map(engine_for, ENGINES), "engine_name": LIBRARIES}}.get(takes, [None]):
         build(*[given] * bool(takes)).format_help()
     print(name, *[module for module in {HEAVY} if module in sys.modules])
 """
@@ -35,7 +35,7 @@ for name in [name for group in STAGES.values() for name in group]:
 
 def parser_of(name):
     build, takes = MODULES[name].build_parser, TAKES[name]
-    return build({"engine": engine_for("fairseq"), "engine_name": "fairseq"}.get(takes[0])) if takes else build()
+    return build({"engine": engine_for("seq2seq"), "engine_name": "fairseq"}.get(takes[0])) if takes else build()
 
 
 def required(parser):

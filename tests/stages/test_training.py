@@ -17,7 +17,6 @@ import pytest
 from fairseq_models import RUN_SHAPE, write_data
 from headroom.core.command import run
 from headroom.engines import training as shell
-from headroom.engines.fairseq.checkpoint import load_state
 from headroom.engines.fairseq.training import last_whole_epoch
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import stage as training
@@ -67,8 +66,6 @@ def arguments(task, made, place, *more, epochs=1):
 
 
 def weights(task, place, epoch=1):
-    if task == "fairseq":
-        return load_state(place / "run" / f"epoch{epoch}.pt")["model"]
     return load_file(place / "run" / f"epoch{epoch}" / "model.safetensors")
 
 
@@ -81,11 +78,7 @@ def test_checkpoints_and_table_of_a_translation(toy):
     assert values[2, "updates"] == 2 * values[1, "updates"]
     assert values[2, "valid_loss"] < values[1, "valid_loss"]
     assert table["signature"][0].startswith("seed:1|arm:baseline|max-tokens:400|torch:")
-    assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == [
-        "epoch1.pt",
-        "epoch2.pt",
-        "record.json",
-    ]
+    assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == ["epoch1", "epoch2", "record.json"]
 
 
 def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated(made, tmp_path, caplog):
@@ -165,7 +158,7 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     first = weights(task, tmp_path)
     training.main(arguments(task, made, tmp_path, "--early-checkpoints", "0.25", "0.5", epochs=2))
     assert "resuming" not in caplog.text
-    names = {path.name.removesuffix(".pt") for path in (tmp_path / "run").glob("epoch*")}
+    names = {path.name for path in (tmp_path / "run").glob("epoch*")}
     assert names == {"epoch0.25", "epoch0.5", "epoch1", "epoch2"}
     assert same(weights(task, tmp_path), first)
     assert not same(weights(task, tmp_path, 0.5), first)
@@ -175,7 +168,7 @@ def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     more = ("--early-checkpoints", "0.5", "--last-only", "--checkpoints", str(last))
     training.main(arguments(task, made, tmp_path, *more, epochs=2))
     assert "resuming after epoch 2" in caplog.text  # with fewer of them nothing is trained again
-    assert [path.name.removesuffix(".pt") for path in last.glob("epoch*")] == ["epoch2"]
+    assert [path.name for path in last.glob("epoch*")] == ["epoch2"]
 
 
 class TestFingerprint:
@@ -325,7 +318,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(start, tmp
         assert start(place, epochs=epochs).wait(PATIENCE) == 0, (place / "log").read_text()
     assert f"resuming after epoch {done}" in log.read_text()
     for epoch in range(1, epochs + 1):
-        file = Path("run") / f"epoch{epoch}.pt"
+        file = Path("run") / f"epoch{epoch}" / "model.safetensors"
         assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 

@@ -37,7 +37,7 @@ class TestFiles:
         assert curves.choose_epochs(plan, RUN) == plan.every(RUN)
         other = RUN.replace("seed1", "seed2")  # it is not examined in detail
         assert curves.choose_epochs(plan, other) == plan.last(other)
-        assert plan.checkpoint("runs", RUN, 0.1) == "runs/epoch0.1.pt"
+        assert plan.checkpoint("runs", RUN, 0.1) == "runs/epoch0.1"
         assert plan.checkpoint("runs", "pairs.baseline.seed1") == "runs/epoch2"
 
 

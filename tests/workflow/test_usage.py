@@ -39,7 +39,7 @@ report --study x => report: error: the following arguments are required: --outpu
 )
 """Words after `python -m headroom`, and a piece of the message."""
 
-SOME = "--checkpoints x --vocabulary x --corpus x --set check --output x"
+SOME = "--checkpoints x --corpus x --set check --output x"
 ONE = "--data x --work x --checkpoints x --output x"
 
 

@@ -39,5 +39,5 @@ def test_a_released_model_of_fairseq_goes_through_the_whole_workflow(tmp_path: P
     ended = project.snakemake(study="released.yaml")
     assert ended.status == 0, ended.output
     assert not list((project.root / "results/released/training").glob("*"))
-    assert (project.root / "results/released/runs/translation.baseline.seed1/epoch1.pt").is_file()
+    assert (project.root / "results/released/runs/translation.baseline.seed1/epoch1/model.safetensors").is_file()
     assert "weight_decay" not in (project.root / "reports/released.html").read_text()

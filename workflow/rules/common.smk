@@ -127,7 +127,7 @@ def resolved(path):
 
 
 # what a program reads that loads a model: records, each with the checksums of the files of its directory
-TRAINED = {"model": "<study>/runs/{run}/record.json", "corpus": jobs.text, "vocabulary": jobs.pieces}
+TRAINED = {"model": "<study>/runs/{run}/record.json", "corpus": jobs.text}
 
 
 def times_of(plan, wildcards, input, output):

@@ -79,7 +79,6 @@ use rule model_job as attention_stats_pruned with:
         pruned=ancient("<study>/pruned_models/{run}/{way}"),
         after="<study>/pruned_models/{run}.{way}.csv",
         corpus=jobs.text,
-        vocabulary=jobs.pieces,
         treebank=jobs.treebank,
     output:
         output="<study>/attention_stats/{run}.{way}.{strength}.csv",

@@ -25,7 +25,7 @@ use rule job as model_job with:
     input:
         **TRAINED,
     conda:
-        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
+        "../../envs/torch.yaml"
     resources:
         mem_mb=request_memory(1200),
         runtime=120,

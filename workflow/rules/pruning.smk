@@ -177,7 +177,7 @@ use rule model_job as removal with:
     pathvars:
         job="removal/{run}",
     params:
-        **jobs.params("removal", curves.tell_removal, loads=True, places=curves.find_sliced),
+        **jobs.params("removal", curves.tell_removal, loads=True),
 
 
 use rule model_job as parameters with:

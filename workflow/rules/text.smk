@@ -40,10 +40,12 @@ use rule model_job as vocabulary with:
     output:
         output=directory("<study>/{task}/binarised"),
         record="<study>/{task}/binarised/prepared.json",
+    conda:
+        "../../envs/fairseq.yaml"
     pathvars:
         job="vocabulary/{task}",
     params:
-        **jobs.params("vocabulary", texts.tell_vocabulary, named=False, libraries=jobs.library),
+        **jobs.params("vocabulary", texts.tell_vocabulary, named=False, libraries="fairseq"),
 
 
 # early, because trainings, the longest jobs, wait for it
@@ -58,4 +60,4 @@ use rule model_job as encoder with:
         job="encoder/{task}",
     priority: 60
     params:
-        **jobs.params("encoder", texts.tell_encoder, named=False, libraries=jobs.library),
+        **jobs.params("encoder", texts.tell_encoder, named=False, libraries="torch"),

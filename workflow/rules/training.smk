@@ -11,6 +11,8 @@ use rule model_job as training with:
         record="<study>/runs/{run}/record.json",
     pathvars:
         job="training/{run}",
+    conda:
+        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     wildcard_constraints:
         run=any_of(plan.trained),
     priority: 50
@@ -44,6 +46,8 @@ use rule model_job as released with:
         record="<study>/runs/{run}/record.json",
     pathvars:
         job="released/{run}",
+    conda:
+        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     wildcard_constraints:
         run=any_of({*plan.runs}.difference(plan.trained)),
     priority: 100

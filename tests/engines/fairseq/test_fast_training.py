@@ -6,37 +6,12 @@ import pytest
 import torch
 from fairseq_models import batch, gradients, make_trainer
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq import nats as nats_module
 from headroom.engines.fairseq.attention import attend
-from headroom.engines.fairseq.nats import piece_nats
 from headroom.engines.fairseq.optimizer import FusedAdam
 from headroom.engines.fairseq.sites import find_sites, open_sites
 from torch import nn
 
 from fairseq.optim.adam import FairseqAdam  # isort: skip
-
-
-@pytest.mark.parametrize(("chunk", "bias"), [(4, False), (100, True)])
-def test_nats_and_their_gradient_are_those_of_plain_logits(monkeypatch, chunk, bias):
-    monkeypatch.setattr(nats_module, "CHUNK", chunk)
-    generator = torch.Generator().manual_seed(1)
-    features = torch.randn(11, 5, generator=generator, dtype=torch.float64)
-    features[3] *= 5000  # probabilities below the smallest number
-    features.requires_grad_()
-    output = torch.nn.Linear(5, 7, bias=bias, dtype=torch.float64).requires_grad_(False)
-    pieces = torch.randint(0, 7, (11,), generator=generator)
-    outer = torch.randn(11, generator=generator, dtype=torch.float64)
-    logits = output(features)  # (11, 7)
-    pieces[3] = logits[3].argmin()
-    largest = logits.detach().amax(1)
-    expected = (logits - largest[:, None]).exp().sum(1).log() + largest - logits[torch.arange(11), pieces]
-    found = piece_nats(SimpleNamespace(output_projection=output), features, pieces)
-    torch.testing.assert_close(found, expected)
-    assert found.max() > 100
-    wanted = torch.autograd.grad((outer * expected).sum(), features)
-    torch.testing.assert_close(torch.autograd.grad((outer * found).sum(), features), wanted)
-    with torch.no_grad():
-        torch.testing.assert_close(piece_nats(SimpleNamespace(output_projection=output), features, pieces), expected)
 
 
 @pytest.mark.parametrize("kind", ["all", "causal", "masked", "one query"])

@@ -6,37 +6,28 @@ import shutil
 
 import pytest
 import torch
-from fairseq_models import RELEASE_SHAPE, TRAINED_WITH, Exploit, old_checkpoint, write_release
+from fairseq_models import RELEASE_SHAPE, TRAINED_WITH, Exploit, left_padded, old_checkpoint, write_release
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.data.subwords import write_moses
-from headroom.engines.fairseq.checkpoint import load_state
-from headroom.engines.fairseq.model import TranslationModel
+from headroom.data.subwords import MosesPieces, write_moses
 from headroom.engines.fairseq.released import adopt
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.models import MosesSettings
+from safetensors.torch import load_file
 
-from fairseq import checkpoint_utils  # isort: skip
+from fairseq.data import Dictionary  # isort: skip
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=12)
 
 
-def adopted(release, directory):
-    """Adopt a release and return where the checkpoint and the vocabulary are."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for side, language in (("source", "en"), ("target", "fr")):
-        shutil.copy(release.directory / f"dict.{language}.txt", directory / f"dict.{side}.txt")
-    shutil.copy(release.directory / "bpecodes", directory)
-    write_moses(directory, MosesSettings())
-    take(release.directory / "model.pt", release, directory / "epoch1.pt")
-    return directory / "epoch1.pt", directory
-
-
 def take(path, release, output):
-    """Adopt a checkpoint with the dictionaries of a release."""
-    return adopt(path, output, source=release.directory / "dict.en.txt", target=release.directory / "dict.fr.txt")
+    """Adopt a checkpoint with the vocabulary of a release."""
+    write_moses(release.directory, MosesSettings())
+    sides = {"source": release.directory / "dict.en.txt", "target": release.directory / "dict.fr.txt"}
+    return adopt(path, output, **sides, vocabulary=release.directory)
 
 
 @pytest.fixture(scope="module", params=["after", "before"], ids=["post-norm", "pre-norm"])
@@ -47,13 +38,15 @@ def release(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def places(release, tmp_path_factory):
-    return adopted(release, tmp_path_factory.mktemp("adopted"))
+def place(release, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("adopted") / "epoch1"
+    take(release.directory / "model.pt", release, directory)
+    return directory
 
 
 @pytest.fixture
-def model(places):
-    return TranslationModel.load(*places, "cpu")
+def model(place):
+    return Seq2SeqModel.load(place, "cpu")
 
 
 def batches(model, release):
@@ -63,19 +56,17 @@ def batches(model, release):
 @torch.inference_mode()
 def test_logits_are_those_of_the_original(model, release):
     (batch,) = batches(model, release)
-    expected = release.model(batch.source, batch.lengths, batch.previous)[0]
+    expected = release.model(*left_padded(batch), batch.previous)[0]
     assert expected.std() > 0.5, "a model that says nothing"
-    real = batch.target.ne(model.target.dictionary.pad())
-    torch.testing.assert_close(model.logits(batch)[real], expected[real], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(model.logits(batch)[batch.read], expected[batch.read], rtol=1e-4, atol=1e-4)
 
 
 @torch.inference_mode()
 def test_translations_are_those_of_the_original(model, release):
     (batch,) = batches(model, release)
     generator = SequenceGenerator([release.model], release.dictionary, beam_size=3, max_len_a=0, max_len_b=12)
-    found = generator.generate(
-        [release.model], {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
-    )
+    source, lengths = left_padded(batch)
+    found = generator.generate([release.model], {"net_input": {"src_tokens": source, "src_lengths": lengths}})
     expected = [release.dictionary.string(hypotheses[0]["tokens"], "@@ ") for hypotheses in found]
     rows = model.translate_pieces([batch], LIMITS, beam=3)
     by_position = [release.dictionary.string(rows[position], "@@ ") for position in batch.positions]
@@ -84,18 +75,7 @@ def test_translations_are_those_of_the_original(model, release):
 
 
 @torch.inference_mode()
-def test_fairseq_itself_loads_it(places, model, release):
-    (loaded,), _, _ = checkpoint_utils.load_model_ensemble_and_task(
-        [str(places[0])], arg_overrides={"data": str(places[1])}
-    )
-    (batch,) = batches(model, release)
-    found = loaded.eval()(batch.source, batch.lengths, batch.previous)[0]
-    real = batch.target.ne(model.target.dictionary.pad())
-    torch.testing.assert_close(found[real], model.logits(batch)[real], rtol=1e-4, atol=1e-4)
-
-
-@torch.inference_mode()
-def test_masking_equals_slicing_and_a_sliced_model_comes_back(places, model, release, tmp_path):
+def test_masking_equals_slicing_and_a_sliced_model_comes_back(model, release, tmp_path):
     removed = parse_profile("E1:2 E2:1 E2:2 E2:3 E2:4 A1:3 D2:1 D2:4", model.sites)
     (batch,) = batches(model, release)
     whole = model.logits(batch)
@@ -104,8 +84,8 @@ def test_masking_equals_slicing_and_a_sliced_model_comes_back(places, model, rel
     assert (masked - whole).abs().max() > 0.1
     model.remove(removed)
     torch.testing.assert_close(model.logits(batch), masked, rtol=1e-4, atol=1e-4)
-    model.save(tmp_path / "sliced.pt")
-    again = TranslationModel.load(tmp_path / "sliced.pt", places[1], "cpu")
+    model.save(tmp_path / "sliced")
+    again = Seq2SeqModel.load(tmp_path / "sliced", "cpu")
     torch.testing.assert_close(again.logits(batch), masked, rtol=1e-4, atol=1e-4)
 
 
@@ -116,21 +96,47 @@ def test_every_head_has_a_gradient(model, release):
 
 
 def test_texts_are_of_the_released_vocabulary(model, release):
-    (batch,) = batches(model, release)
-    unknown = model.source.dictionary.unk()
-    assert not batch.source.eq(unknown).any()
-    assert not batch.target.eq(unknown).any()
-    pad, end = model.target.dictionary.pad(), model.target.dictionary.eos()
-    rows = [[piece for piece in row if piece not in (pad, end)] for row in batch.target.tolist()]
-    assert model.texts(rows) == [release.text.target[position] for position in batch.positions]
+    text = release.text
+    for language, read, sentences in (
+        ("en", model.words.read, text.source[:12]),
+        ("fr", model.words.write, text.target[:12]),
+    ):
+        pieces = MosesPieces(release.directory / "bpecodes", language, MosesSettings())
+        expected = [
+            release.dictionary.encode_line(" ".join(pieces.encode(one)), add_if_not_exist=False).tolist()
+            for one in sentences
+        ]
+        assert read(sentences) == expected
+        assert not any(release.dictionary.unk() in row for row in expected)
+    assert model.texts([row[:-1] for row in model.words.write(text.target[:12])]) == text.target[:12]
 
 
-def test_a_checkpoint_of_today_is_taken_too(places, release, tmp_path):
-    state = load_state(places[0])
-    torch.save(state, tmp_path / "today.pt")
-    take(tmp_path / "today.pt", release, tmp_path / "epoch1.pt")
-    for name, value in load_state(tmp_path / "epoch1.pt")["model"].items():
-        assert value.equal(state["model"][name]), name
+def test_a_model_of_two_dictionaries_keeps_both(tmp_path):
+    release = write_release(tmp_path / "release", share_all_embeddings=False)
+    lines = (release.directory / "dict.fr.txt").read_text().splitlines()
+    (release.directory / "dict.fr.txt").write_text("\n".join(lines[::-1][:-7]) + "\n")  # in another order, fewer
+    state = torch.load(release.directory / "model.pt", weights_only=False)
+    kept = len(lines) - 7 + 4
+    state["model"]["decoder.embed_tokens.weight"] = state["model"]["decoder.embed_tokens.weight"][:kept]
+    torch.save(state, release.directory / "model.pt")
+    take(release.directory / "model.pt", release, tmp_path / "epoch1")
+    model = Seq2SeqModel.load(tmp_path / "epoch1", "cpu")
+    target = Dictionary.load(str(release.directory / "dict.fr.txt"))
+    pieces = MosesPieces(release.directory / "bpecodes", "fr", MosesSettings())
+    for text in release.text.target[:5]:
+        expected = target.encode_line(" ".join(pieces.encode(text)), add_if_not_exist=False).tolist()
+        assert model.words.write([text]) == [expected]
+
+
+def test_a_checkpoint_of_today_is_taken_too(toy, tmp_path):
+    """With the dictionaries of its training, whose pieces are not of Moses: only the model is compared."""
+    release = write_release(tmp_path / "release")
+    for language, side in (("en", "source"), ("fr", "target")):
+        shutil.copy(toy.data / f"dict.{side}.txt", release.directory / f"dict.{language}.txt")
+    take(toy.last_state, release, tmp_path / "epoch1")
+    taken, trained = (load_file(place / "model.safetensors") for place in (tmp_path / "epoch1", toy.checkpoints[-1]))
+    assert taken.keys() == trained.keys()
+    assert all(taken[name].equal(trained[name]) for name in taken)
 
 
 def test_code_in_a_checkpoint_is_not_run(release, tmp_path):
@@ -139,7 +145,7 @@ def test_code_in_a_checkpoint_is_not_run(release, tmp_path):
         state[place] = Exploit(tmp_path / "ran")
         torch.save(state, tmp_path / "model.pt")
         with pytest.raises(HeadroomError, match=r"model\.pt: .*not a checkpoint of data alone .*open") as caught:
-            take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
+            take(tmp_path / "model.pt", release, tmp_path / "epoch1")
         assert "\n" not in str(caught.value)
         assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
 
@@ -164,8 +170,8 @@ def test_other_checkpoints_are_refused_in_one_line(release, tmp_path):
     for make, message in checkpoints:
         torch.save(make(), tmp_path / "model.pt")
         with pytest.raises(HeadroomError) as caught:
-            take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
+            take(tmp_path / "model.pt", release, tmp_path / "epoch1")
         said = str(caught.value)
-        if not re.search(message, said) or "\n" in said or (tmp_path / "epoch1.pt").exists():
+        if not re.search(message, said) or "\n" in said or (tmp_path / "epoch1").exists():
             wrong.append((message, said))
     assert not wrong, wrong

@@ -58,7 +58,7 @@ def check_gates(family):
     """z of a head is zero under its gate; the head matters; and the gradient is that of finite differences."""
     model = build_small(family).double()
     sites, inputs = find_sites(model), inputs_of(family)
-    gates = Gates(sites=sites, batch_first=True)
+    gates = Gates(sites=sites)
     direction = torch.randn(model(**inputs)[0].shape, generator=torch.Generator().manual_seed(1)).double()
 
     def loss(site, values):
@@ -112,7 +112,7 @@ def check_removal(family, place):
         masked, sliced = copy.deepcopy(whole), copy.deepcopy(whole)
         sites = find_sites(sliced)
         replacements = drawn_replacements(sites)
-        with Gates(sites=find_sites(masked), batch_first=True).applied(one, replacements):
+        with Gates(sites=find_sites(masked)).applied(one, replacements):
             expected = outcome(masked, family)
         fold(sites, one, replacements)
         remove_heads(sites, set(sorted(one.removed)[:1]))

@@ -149,7 +149,7 @@ class TestRemoval:
             removed = frozenset(Head("E", 1, index) for index, stays in enumerate(kept, start=1) if not stays)
             (live,) = sites = find_sites(sliced)
             intervention, replacements = of_every_form(removed, [live.site])[form], drawn_replacements(sites)
-            Gates(sites=find_sites(masked), batch_first=True).apply(intervention, replacements)
+            Gates(sites=find_sites(masked)).apply(intervention, replacements)
             fold(sites, intervention, replacements)
             remove_heads(sites, removed)
             expected, found = masked(**INPUTS).logits, sliced(**INPUTS).logits

@@ -96,14 +96,14 @@ def test_obs_is_the_error_of_the_best_other_columns(case):
 
 
 def test_magnitude_is_the_norm_of_the_weights_of_the_head_alone(of):
-    case = of("fairseq")
+    case = of("translator")
     found = magnitude_scores(case.model, [])["magnitude"]
     weights = dict(case.model.model.named_parameters())
     place = "decoder.layers.1.encoder_attn"
     for number in range(4):
         own = slice(4 * number, 4 * number + 4)  # 16 features, 4 heads
-        parts = [weights[f"{place}.{name}_proj.weight"][own] for name in "qkv"]
-        parts.append(weights[f"{place}.out_proj.weight"][:, own])
+        parts = [weights[f"model.{place}.{name}_proj.weight"][own] for name in "qkv"]
+        parts.append(weights[f"model.{place}.out_proj.weight"][:, own])
         squares = sum(float(value) ** 2 for part in parts for value in part.flatten())
         assert found[Head("A", 2, number + 1)] == pytest.approx(squares**0.5)
 

@@ -1,9 +1,9 @@
 """Integrated gradients and attention attribution: finite differences, loops, a game by hand."""
 
-import fairseq
 import pytest
 import torch
 from headroom.core.heads import Head
+from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
 from headroom.methods.masked_losses import MaskedLosses, open_heads
@@ -81,7 +81,7 @@ class ScaledSoftmax:
 
 
 def slow(singles, probability, steps, sites):
-    """Return the scores by Hao et al.'s definition: the gradient of the weights, which replace fairseq's softmax."""
+    """Return the scores by Hao et al.'s definition: the gradient of the weights, by a softmax that scales them."""
     softmax, sums = torch.nn.functional.softmax, {}
     for number, site in enumerate(sites):
         for batch in singles:
@@ -89,7 +89,7 @@ def slow(singles, probability, steps, sites):
             for step in range(1, steps + 1):
                 scaled = ScaledSoftmax(softmax, number, step / steps)
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(fairseq.utils, "softmax", scaled)
+                    patch.setattr(torch.nn.functional, "softmax", scaled)
                     value = probability(batch)
                 total = total + torch.autograd.grad(value, scaled.leaf)[0] / steps
             attributed = (scaled.plain * total).view(site.heads, -1)  # one example
@@ -98,7 +98,8 @@ def slow(singles, probability, steps, sites):
     return {head: value / len(singles) for head, value in sums.items()}
 
 
-def test_attention_attribution_is_that_by_the_gradients_of_weights(lively, texts):
+def test_attention_attribution_is_that_by_the_gradients_of_weights(lively_checkpoint, texts):
+    lively = Seq2SeqModel.load(lively_checkpoint, "cpu", "eager")
     few = [side[:3] for side in texts]
     batches, singles = (lively.batches(*few, sentences=size) for size in (3, 1))
 
@@ -107,11 +108,7 @@ def test_attention_attribution_is_that_by_the_gradients_of_weights(lively, texts
         return torch.exp(sum(row[piece] for row, piece in zip(logs, batch.target[0])) / len(logs))
 
     by_name = {str(site): site for site in lively.sites}
-    for live in lively.live_sites:  # fairseq's own attention, step by step
-        live.attention._observed = 1
     expected = slow(singles, probability, 3, [by_name[name] for name in FLOW])
-    for live in lively.live_sites:
-        live.attention._observed = 0
     found = attention_attribution_scores(lively, batches, steps=3)["attention-attribution"]
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-9)
     assert len(set(expected.values())) == 24

@@ -135,7 +135,7 @@ def norms_by_sentence(model, singles):
     return found
 
 
-@pytest.mark.parametrize("name", ["bert", "fairseq"])
+@pytest.mark.parametrize("name", ["bert", "translator"])
 def test_gradient_norms_of_projections_equal_those_sentence_by_sentence(of, name):
     case = of(name)
     found = gnorm_scores(case.model, case.batches(5))["gnorm"]

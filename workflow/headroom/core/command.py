@@ -46,17 +46,6 @@ def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to compute")
 
 
-def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the flags that name a translation model, and its text."""
-    add_checkpoints(parser, "fairseq checkpoint of a transformer model (epoch<e>.pt)", several=several)
-    parser.add_argument(
-        "--vocabulary",
-        required=True,
-        help="directory with sentencepiece.model, dict.source.txt and dict.target.txt",
-    )
-    parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
-
-
 def add_until(parser: argparse.ArgumentParser) -> None:
     """Add the flag that splits a training into jobs."""
     parser.add_argument(
@@ -67,14 +56,13 @@ def add_until(parser: argparse.ArgumentParser) -> None:
 
 
 def read_epoch(checkpoint: str) -> float:
-    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none.
+    """Return the epoch in a checkpoint's name, e.g. `epoch8/`, 0 if it has none.
 
-    It is an integer but for a share of the first epoch (`epoch0.5.pt`, `epoch0.5/`).
+    It is an integer but for a share of the first epoch (`epoch0.5/`).
     """
-    found = re.search(r"(?:\bepoch(0\.\d+)(?:\.pt|/?)|(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
-    if not found:
-        return 0
-    return float(found[1]) if found[1] else int(found[2] or found[3])
+    found = re.search(r"\bepoch(\d+(?:\.\d+)?)/?$", checkpoint)
+    number = found[1] if found else "0"
+    return float(number) if "." in number else int(number)
 
 
 def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) -> dict[str, Any]:

@@ -20,16 +20,19 @@ ENGINES = {
 """The packages of engines by name, that of their folder."""
 
 
+LIBRARIES = {**ENGINES, "fairseq": "headroom.engines.fairseq"}
+"""The packages of what trains models, or imports released ones."""
+
+
 def import_part(engine: str, part: str) -> Any:
-    """Import a module of an engine's package; no other engine is loaded."""
-    return importlib.import_module(f"{ENGINES[engine]}.{part}")
+    """Import a module of the package of an engine or a library; no other one is loaded."""
+    return importlib.import_module(f"{LIBRARIES[engine]}.{part}")
 
 
-def add_engine(parser: argparse.ArgumentParser, engines: Iterable[str] = ENGINES) -> None:
-    """Add `--engine`, one of some engines or of all."""
-    parser.add_argument(
-        "--engine", choices=list(engines), default="fairseq", help="what runs the model; other flags depend on it"
-    )
+def add_engine(parser: argparse.ArgumentParser, engines: Iterable[str] = ENGINES, default: str = "seq2seq") -> None:
+    """Add `--engine`, one of some engines or libraries."""
+    help_ = "what runs, trains or imports the model; other flags depend on it"
+    parser.add_argument("--engine", choices=list(engines), default=default, help=help_)
 
 
 def model_parser(
@@ -52,10 +55,10 @@ def given_engine(
     return engine.from_flags(given), given
 
 
-def chosen_engine(arguments: Sequence[str] | None) -> str:
+def chosen_engine(arguments: Sequence[str] | None, engines: Iterable[str] = ENGINES, default: str = "seq2seq") -> str:
     """Return the value of `--engine`; the rest of the command line depends on it."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    add_engine(parser)
+    add_engine(parser, engines, default)
     named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
     return str(named.engine)
 

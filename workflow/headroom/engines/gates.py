@@ -87,10 +87,9 @@ class Gates:
     gate a site is identical to the plain model, bit for bit.
     """
 
-    def __init__(self, *, sites: Sequence[AttentionSite], batch_first: bool) -> None:
-        """Install the hooks; with `batch_first` z comes as (B, T, H * d), else as (T, B, H * d)."""
+    def __init__(self, *, sites: Sequence[AttentionSite]) -> None:
+        """Install the hooks; z comes as (B, T, H * d)."""
         self._sites = sites
-        self._batch_first = batch_first
         self._values: dict[Site, Tensor] = {}
         self._replacements: dict[Site, StandIn] = {}
         self._observers: list[Observer] = []
@@ -105,11 +104,6 @@ class Gates:
                 raise ValueError(f"gate of {site}: {value.shape[-1]} heads instead of {site.heads}")
         self._values = dict(values)
         self._replacements = {}
-
-    @property
-    def batch_first(self) -> bool:
-        """Whether inputs and outputs of the output projections are (B, T, ...) rather than (T, B, ...)."""
-        return self._batch_first
 
     @property
     def by_example(self) -> bool:
@@ -178,16 +172,16 @@ class Gates:
             gate = self._values.get(live.site)
             if not live.kept or (gate is None and not self._observers):
                 return None
-            z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
+            z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (B, T, H, d)
             if gate is not None:
                 stand_in = self._replacements.get(live.site)
                 gated = z * self._shaped(gate, live)
                 z = gated if stand_in is None else gated + stand_in(z)
             if self._observers:  # observers get the tensor that is passed on, so that gradients reach it
-                shown = z.transpose(0, 1) if self._batch_first else z  # (T, B, H, d)
+                shown = z.transpose(0, 1)  # (T, B, H, d)
                 for observer in self._observers:
                     observer(live.site, shown)
-                z = shown.transpose(0, 1) if self._batch_first else shown
+                z = shown.transpose(0, 1)
             return (z.flatten(-2),)
 
         return multiply
@@ -198,27 +192,26 @@ class Gates:
         weight = next(live.output.parameters())
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.replacement == "first":
-            return lambda z: z.narrow(1 if self._batch_first else 0, 0, 1) * gone[:, None]
+            return lambda z: z.narrow(1, 0, 1) * gone[:, None]
         given = require_replacements(replacements, intervention)
         if intervention.repair != "none":
             return _compute_added(given.addition(live, intervention), weight)
         if intervention.replacement == "mean":
             means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
             return lambda _: means
-        examples = 0 if self._batch_first else 1  # the dimension of z that counts them
 
         def other_example(z: Tensor) -> Tensor:
-            order = given.other_examples(z.shape[examples]).to(z.device)
-            return z.index_select(examples, order) * gone[:, None]
+            order = given.other_examples(len(z)).to(z.device)
+            return z.index_select(0, order) * gone[:, None]
 
         return other_example
 
     def _shaped(self, gate: Tensor, live: AttentionSite) -> Tensor:
-        """Return a gate as (H, 1) or, with a row per example, as (1, B, H, 1) or (B, 1, H, 1)."""
+        """Return a gate as (H, 1) or, with a row per example, as (B, 1, H, 1)."""
         if len(live.kept) < live.site.heads:
             gate = gate[..., [index - 1 for index in live.kept]]
         if gate.dim() == 2:
-            gate = gate.unsqueeze(1 if self._batch_first else 0)
+            gate = gate.unsqueeze(1)
         return gate.unsqueeze(-1)
 
 

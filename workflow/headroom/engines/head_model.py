@@ -118,7 +118,6 @@ class HeadModel(ABC, Generic[Given]):
             reads=self.reads,
             ordinary=ordinary,
             real=self.real(batch),
-            batch_first=self.gates.batch_first,
             pieces=batch.pieces,
             spans=None
             if spans is None
@@ -138,6 +137,10 @@ class HeadModel(ABC, Generic[Given]):
     @abstractmethod
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
+
+    def count_parameters(self) -> int:
+        """Return the number of weights, without tables of positions that no training changes."""
+        return sum(weight.numel() for weight in self.trainable("all"))
 
     def shorten(self, batch: Given) -> Given:
         """Return a batch of fewer positions, on which passes are traced, where that saves time."""

@@ -46,7 +46,6 @@ class MapBatch:
         reads: The kind of the sites that read the pieces: the encoder's, or those of a decoder alone.
         ordinary: Neither padding nor a piece with a special meaning (end of sentence, begin mark, CLS, SEP).
         real: Not padding; only these are part of an example, and all of them affect the output.
-        batch_first: Whether projections of the model return (B, T, ...) rather than (T, B, ...).
         pieces: The encoder's input as indices of the vocabulary, (B, T).
         spans: Start and end of each of these pieces in the plain text, in characters from 0, (B, T, 2), -1 for
             those that do not count; None if the examples are not single sentences.
@@ -58,7 +57,6 @@ class MapBatch:
     reads: str
     ordinary: Positions
     real: Positions
-    batch_first: bool
     pieces: Tensor
     spans: Tensor | None
     uses: Mapping[Site, int]
@@ -95,16 +93,12 @@ ValueObserver = Callable[[Site, Tensor], None]
 
 
 @contextmanager
-def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, batch_first: bool) -> Iterator[None]:
-    """Show the values of every site with values to `observer` within a block, padding included.
-
-    With `batch_first` the shape is (B, S, ...), else (S, B, ...).
-    """
+def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver) -> Iterator[None]:
+    """Show the values of every site with values to `observer` within a block, padding included."""
 
     def hook(live: AttentionSite) -> Callable[[nn.Module, object, Tensor], None]:
         def show(_: nn.Module, __: object, values: Tensor) -> None:
-            split = live.split_values(values)
-            observer(live.site, split.transpose(0, 1) if batch_first else split)
+            observer(live.site, live.split_values(values).transpose(0, 1))
 
         return show
 

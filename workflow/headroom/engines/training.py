@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, link, remove, sha256
+from headroom.core.files import atomic_path, remove, sha256
 from headroom.core.progress import Timer, clock
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
@@ -80,8 +80,8 @@ class Training(ABC, Generic[Settings]):
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""
 
     @abstractmethod
-    def files(self, epoch: float) -> Sequence[str]:
-        """Return the names, within `work`, of the files of the model of an epoch, or of a share of the first one."""
+    def export(self, work: Path, checkpoints: Path, epochs: Iterable[float]) -> None:
+        """Write the models of epochs, or of shares of the first one, as directories of transformers, `epoch<e>/`."""
 
 
 def check_precision(precision: str, device: str) -> bool:
@@ -186,7 +186,7 @@ def carry_out(
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
         every = [*training.early, *range(1, training.epochs + 1)]
-        export(training, work, checkpoints, every[-1:] if last_only else every)
+        training.export(work, checkpoints, every[-1:] if last_only else every)
     return read_records(work, last)
 
 
@@ -229,13 +229,6 @@ def claim(work: Path, expected: str) -> bool:
     with atomic_path(stamp) as temporary:
         temporary.write_text(expected, "utf-8")
     return bool(ours) and not known
-
-
-def export(training: Training, work: Path, checkpoints: Path, epochs: Iterable[float]) -> None:
-    """Copy the models of epochs to the outputs, as hard links if the file system supports them."""
-    for name in (name for epoch in epochs for name in training.files(epoch)):
-        with atomic_path(checkpoints / name) as temporary:
-            link(work / name, temporary)
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,11 @@ def count_passes(model: HeadModel, examples: int) -> Iterator[Passes]:
     """
     passes, rows = Passes(), [0, 0]
     sites = [live for live in model.live_sites if live.kept]
-    dimension = 0 if model.gates.batch_first else 1
 
     def count(_: Any, __: Any, output: Tensor) -> None:
-        rows[0] += output.shape[dimension]
+        rows[0] += len(output)
         if output.requires_grad:
-            output.register_hook(count_backward(output.shape[dimension]))
+            output.register_hook(count_backward(len(output)))
 
     def count_backward(size: int) -> Callable[[Tensor], None]:
         def add(_: Tensor) -> None:

@@ -9,7 +9,7 @@ from headroom.experiments.timing.declared import TimingSettings
 from headroom.settings.arms import Arm, ParticleArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.labelled import check_treebank
-from headroom.settings.models import HubModelSettings, NewEncoder, ReleasedModel
+from headroom.settings.models import HubModelSettings, NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
 from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
@@ -178,9 +178,8 @@ def check_training_text(name: str, corpus: Settings) -> None:
 def check_retraining(name: str, task: TaskSettings) -> None:
     """Raise ValueError, with the key, if a released model cannot be trained further, or there is no text for it."""
     key = f"{name}.bakeoff.retraining.updates"
-    trained = isinstance(task, ClassificationSettings) or isinstance(task.released, ReleasedModel)
-    if task.bakeoff.retraining.updates and not trained:
-        raise ValueError(f"{key}: only classifiers and models of fairseq are trained further; set it to 0")
+    if task.bakeoff.retraining.updates and isinstance(task, LanguageSettings):
+        raise ValueError(f"{key}: language models are not trained further; set it to 0")
     without = isinstance(task.corpus, SacrebleuCorpus) or getattr(task.corpus, "train", "unknown") is None
     if task.bakeoff.retraining.updates and without:
         raise ValueError(f"{key}: there is no training text; give some at {name}.corpus, or set it to 0")

@@ -113,11 +113,8 @@ class TranslationSettings(ExperimentsSettings):
             return given
         return {**given, "released": {"library": "fairseq", **given["released"]}}
 
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Sections that do not apply to a released model: gates are learned in training, which is fairseq's."""
-        of_training = ("vocabulary", "model", "training", "update_cost")
-        return (*of_training, "gates") if isinstance(self.released, HubModelSettings) else of_training
+    unused: ClassVar = ("vocabulary", "model", "training", "update_cost")
+    """Sections that do not apply to a released model."""
 
     @property
     def epochs(self) -> int:

@@ -31,11 +31,6 @@ def tell_keep_one(plan: Plan, run: str, replacement: str, **_: str) -> Mapping[s
     return {"sets": ["choose", "test"], "replacement": replacement, "settings": sections}
 
 
-def find_sliced(plan: Plan, wildcards: Any, _input: Any, output: Any) -> dict[str, str]:
-    """Return the flag for a sliced model: of fairseq a file in its directory, else the directory itself."""
-    return {"sliced": f"{output.sliced}/model.pt" if plan.engine(wildcards.run) == "fairseq" else output.sliced}
-
-
 def tell_removal(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what slicing heads out is told."""
     return {"set": "test", "settings": plan.with_order(run, "removal", "answers")}

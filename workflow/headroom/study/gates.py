@@ -152,6 +152,4 @@ def random_draw(start: str) -> dict[str, str]:
 
 def _can_be_trained(task: TaskSettings) -> bool:
     """Return whether models of a task can be trained further: its text for that is optional with a released model."""
-    if task.released and "gates" in task.unused:
-        return False
     return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None

@@ -23,7 +23,7 @@ Tell = Callable[..., Mapping[str, Any]]
 UNTOLD = ("after", "model", "pruned", "record", "resamples", "shards")
 """Files of a rule that are no flags of its program, or that other flags name."""
 
-RECORDS = ("corpus", "vocabulary", "encoder", "data")
+RECORDS = ("corpus", "encoder", "data")
 """Inputs that are the record of a directory, which its flag takes."""
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
@@ -49,17 +49,8 @@ class Jobs:
         """Return the record of the text of a run's task."""
         return f"{self.plan.results}/{self._task(wildcards)}/corpus/corpus.json"
 
-    def pieces(self, wildcards: Wildcards) -> str | list[str]:
-        """Return the record of the vocabulary of fairseq; of a released model it is beside the checkpoint."""
-        plan, run = self.plan, _run(wildcards)
-        if plan.engine(run) != "fairseq":
-            return []
-        if run not in plan.trained:
-            return f"{plan.results}/runs/{run}/record.json"
-        return f"{plan.results}/{plan.runs[run].task}/binarised/prepared.json"
-
     def library(self, wildcards: Wildcards) -> str:
-        """Return the name of the environment of jobs with the models of a task."""
+        """Return the name of the environment of what trains the models of a task."""
         return self.plan.environment_of(self._task(wildcards))
 
     def text_library(self, wildcards: Wildcards) -> str:
@@ -69,13 +60,13 @@ class Jobs:
     def training_text(self, wildcards: Wildcards) -> dict[str, str]:
         """Return what a training reads: binarised text, or text and the initial encoder."""
         place = f"{self.plan.results}/{self._task(wildcards)}"
-        if self.plan.engine(_run(wildcards)) == "fairseq":
+        if self.plan.library_of(self._task(wildcards)) == "fairseq":
             return {"data": f"{place}/binarised/prepared.json"}
         return {"corpus": self.text(wildcards), "encoder": f"{place}/encoder/record.json"}
 
     def checked_text(self, wildcards: Wildcards) -> str | list[str]:
         """Return the text by which the labels, or the lines, of a released model are checked."""
-        checked = self.plan.engine(_run(wildcards)) in ("classifier", "seq2seq")
+        checked = self.plan.library_of(self._task(wildcards)) in ("classifier", "seq2seq")
         return self.text(wildcards) if checked else []
 
     def own_trees(self, wildcards: Wildcards) -> str | list[str]:
@@ -187,7 +178,7 @@ class Jobs:
             "job": lambda wildcards, input, output: as_json(files(wildcards, input, output)),
             "decided": lambda wildcards: as_json(told(wildcards)),
             "code": code,
-            "libraries": libraries or (self.library if loads else "plain"),
+            "libraries": libraries or ("torch" if loads else "plain"),
         }
 
     def _task(self, wildcards: Wildcards) -> str:
@@ -206,8 +197,6 @@ def _run(wildcards: Wildcards) -> str:
 def name_files(inputs: Files, outputs: Files) -> dict[str, Any]:
     """Return the flags that name the files of a job."""
     named = {name: os.path.dirname(str(file)) if name in RECORDS else file for name, file in inputs.items() if file}
-    if str(inputs.get("vocabulary", "")).endswith("record.json"):  # of a released model, in its directory
-        named["vocabulary"] = f"{named['vocabulary']}/vocabulary"
     return {name: files for name, files in {**named, **outputs}.items() if name not in UNTOLD}
 
 

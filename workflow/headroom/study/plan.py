@@ -95,14 +95,18 @@ class Plan:
 
     def engine_of(self, task: str) -> str:
         """Return the engine of a task's models."""
+        kinds = {"translation": "seq2seq", "language": "causal", "classification": "classifier"}
+        return kinds[self.kind_of(task)]
+
+    def library_of(self, task: str) -> str:
+        """Return what trains a task's models, or imports its released ones: `fairseq`, or their engine."""
         own = self.study.tasks[task]
-        if isinstance(own, TranslationSettings):
-            return "seq2seq" if isinstance(own.released, HubModelSettings) else "fairseq"
-        return "causal" if isinstance(own, LanguageSettings) else "classifier"
+        translates = isinstance(own, TranslationSettings) and not isinstance(own.released, HubModelSettings)
+        return "fairseq" if translates else self.engine_of(task)
 
     def environment_of(self, task: str) -> str:
-        """Return the environment of jobs with a task's models: fairseq has to be compiled, and only its own need it."""
-        return "fairseq" if task and self.engine_of(task) == "fairseq" else "torch"
+        """Return the environment of that: fairseq has to be compiled, and only its own jobs need it."""
+        return "fairseq" if self.library_of(task) == "fairseq" else "torch"
 
     def _is_self_attentive(self, task: TaskSettings) -> bool:
         return isinstance(task, ClassificationSettings) and task.encoder.source == "self-attentive"
@@ -182,8 +186,7 @@ class Plan:
 
     def checkpoint(self, directory: str, run: str, epoch: float | None = None) -> str:
         """Return the checkpoint of an epoch, by default the last one, in the directory of a run's models."""
-        ending = ".pt" if self.engine(run) == "fairseq" else ""
-        return f"{directory}/epoch{self.task(run).epochs if epoch is None else epoch:g}{ending}"
+        return f"{directory}/epoch{self.task(run).epochs if epoch is None else epoch:g}"
 
     def training_table(self, run: str) -> list[str]:
         """Return the table of a run's training; empty for a released model."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headroom.engines.command import ENGINES
+from headroom.engines.command import LIBRARIES
 from headroom.settings.tasks import LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out, local_files
 
@@ -23,28 +23,29 @@ def earlier_part(plan: Plan, run: str, end: str = "") -> list[str]:
 
 def find_arms(plan: Plan, run: str, **_: str) -> str:
     """Return the module of the arms of a run's library."""
-    return f"{ENGINES[plan.engine(run)]}.arms"
+    return f"{LIBRARIES[plan.library_of(plan.runs[run].task)]}.arms"
 
 
 def find_timed_arms(_plan: Plan) -> str:
     """Return the module of the arms whose updates are timed."""
-    return f"{ENGINES['fairseq']}.arms"
+    return f"{LIBRARIES['fairseq']}.arms"
 
 
 def find_import(plan: Plan, run: str) -> str:
     """Return the module that imports released models of a run's kind."""
-    return f"{ENGINES[plan.engine(run)]}.released"
+    return f"{LIBRARIES[plan.library_of(plan.runs[run].task)]}.released"
 
 
 def tell_released(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the import of a released model is told."""
-    return {"engine": plan.engine(run), "settings": {"released": plan.task(run).released}}
+    return {"engine": plan.library_of(plan.runs[run].task), "settings": {"released": plan.task(run).released}}
 
 
 def find_downloads(plan: Plan, wildcards: Any, _input: Any, output: Any) -> dict[str, str]:
     """Return the flag for the directory of fairseq's archives: not an output, so that a download resumes."""
-    place = Path(output.checkpoints).parents[1] / plan.task_of(wildcards) / "downloads"
-    return {"downloads": str(place)} if plan.engine(wildcards.run) == "fairseq" else {}
+    task = plan.runs[wildcards.run].task
+    place = Path(output.checkpoints).parents[1] / task / "downloads"
+    return {"downloads": str(place)} if plan.library_of(task) == "fairseq" else {}
 
 
 def list_released_files(plan: Plan, run: str) -> list[str]:
@@ -57,7 +58,13 @@ def tell(plan: Plan, run: str, end: str = "") -> Mapping[str, Any]:
     """Return what the training of a run is told; `end` is the epoch at which its job ends, "" for the last one."""
     own = plan.runs[run]
     several = {"processes": plan.study.gpus} if plan.study.gpus > 1 else {}
-    told = {"engine": plan.engine(run), "device": plan.study.device, "arm": own.arm, "seed": own.seed, "until": end}
+    told = {
+        "engine": plan.library_of(own.task),
+        "device": plan.study.device,
+        "arm": own.arm,
+        "seed": own.seed,
+        "until": end,
+    }
     return {**told, **several, "settings": settings(plan, run)}
 
 

@@ -1,4 +1,4 @@
-"""Released checkpoints of fairseq, of any version, converted to the form of this project's checkpoints.
+"""Released checkpoints of fairseq, of any version, converted to models of transformers.
 
 Checkpoints from before 2020 keep their settings as `args` and have no `cfg`; the query, key and value
 projections of a site are one matrix, `in_proj_weight`. fairseq's code upgrades both.
@@ -13,20 +13,18 @@ import torch
 from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, cannot_write
+from headroom.core.files import cannot_write
 from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
 from headroom.data.downloads import verify
-from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data, save_model
+from headroom.data.subwords import CODES, MosesPieces, write_moses
+from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data
+from headroom.engines.fairseq.convert import compare_logits, convert
 from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
 from headroom.engines.fairseq.sites import PROJECTIONS, find_sites
 from headroom.engines.wrapped import unwrap_names
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
-
-FILES = ("dict.source.txt", "dict.target.txt", CODES, MOSES)
-"""Files of a vocabulary's directory; the last one is written last."""
 
 
 class _Meter:
@@ -41,10 +39,10 @@ _METERS = [
 
 
 def take(settings: ReleasedModel, *, checkpoint: Path, downloads: Path | None, mirror: str | None) -> str:
-    """Fetch a release, convert the model to this project's form, and only then write the vocabulary.
+    """Fetch a release, and write its model as a directory of transformers.
 
-    The vocabulary is in `vocabulary/` beside the checkpoint. A downloaded archive is kept in `downloads`, by default
-    beside that. A mirror is a directory or address with released/<archive>, tried before the network.
+    A downloaded archive is kept in `downloads`, by default beside the model. A mirror is a directory or address with
+    released/<archive>, tried before the network.
 
     Returns:
         A description of the model.
@@ -52,26 +50,24 @@ def take(settings: ReleasedModel, *, checkpoint: Path, downloads: Path | None, m
     Raises:
         HeadroomError: If there is no such release, it is damaged, or cannot be written.
     """
-    vocabulary = checkpoint.parent / "vocabulary"
-    downloads = downloads or checkpoint.parent / "downloads"
     try:
-        vocabulary.mkdir(parents=True, exist_ok=True)
-        (vocabulary / MOSES).unlink(missing_ok=True)
-        for left in vocabulary.glob(".adopt.*"):  # of a killed process
+        checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        for left in checkpoint.parent.glob(".adopt.*"):  # of a killed process
             shutil.rmtree(left)
     except OSError as error:
-        raise cannot_write(vocabulary, error) from error
-    with tempfile.TemporaryDirectory(dir=vocabulary, prefix=".adopt.") as name:
-        files = _find_released_files(settings, Path(name), downloads, mirror)
+        raise cannot_write(checkpoint, error) from error
+    with tempfile.TemporaryDirectory(dir=checkpoint.parent, prefix=".adopt.") as name:
+        archives = downloads or checkpoint.parent / "downloads"
+        files = _find_released_files(settings, Path(name), archives, mirror)
         source, target = (files[name] for name in settings.dictionaries)
         codes = files[settings.codes_file]
         for language in (settings.source_language, settings.target_language):
             MosesPieces(codes, language, settings)  # raises for invalid codes
-        about = adopt(files[settings.checkpoint_file], checkpoint, source=source, target=target)
-        for original, wanted in zip((source, target, codes), FILES):
-            with atomic_path(vocabulary / wanted) as temporary:
-                shutil.copyfile(original, temporary)
-    write_moses(vocabulary, settings)
+        vocabulary = Path(name, "vocabulary")
+        vocabulary.mkdir()
+        shutil.copyfile(codes, vocabulary / CODES)
+        write_moses(vocabulary, settings)
+        about = adopt(files[settings.checkpoint_file], checkpoint, source=source, target=target, vocabulary=vocabulary)
     return ", ".join(f"{value} {name}" for name, value in about.items())
 
 
@@ -102,8 +98,15 @@ def _find_released_files(settings: ReleasedModel, place: Path, downloads: Path, 
     return files
 
 
-def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:
-    """Write a released checkpoint in this project's form: only weights in float32 and settings.
+def adopt(released: Path, output: Path, *, source: Path, target: Path, vocabulary: Path) -> dict[str, int]:
+    """Write a released checkpoint as a directory of transformers, with weights in float32.
+
+    Args:
+        released: The checkpoint.
+        output: The directory to write.
+        source: The dictionary of the source language.
+        target: That of the target language.
+        vocabulary: The directory with byte-pair codes and `moses.json`.
 
     Returns:
         The numbers of `parameters`, of `heads`, and of `types` in the target dictionary.
@@ -120,12 +123,11 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
     except RuntimeError as error:
         mismatch = describe_mismatch(error, f"{source.name} and {target.name}")
         raise HeadroomError(f"{released}: {mismatch}") from error
-    state["model"] = model.state_dict()
     if wrong := next((name for name, tensor in model.named_parameters() if not tensor.isfinite().all()), ""):
         raise HeadroomError(f"{released}: {wrong} has values that are not finite; give another checkpoint")
-    state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
-    del state["args"]
-    save_model(state, checkpoint)
+    exported = convert(model.float().eval(), dictionaries, vocabulary)
+    compare_logits(model, exported)
+    exported.save(output)
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "heads": sum(len(live.kept) for live in find_sites(model)),

@@ -1,17 +1,15 @@
-"""The sites of a Transformer of fairseq, open to hooks and known to the optimizer, and their attention maps."""
+"""The sites of a Transformer of fairseq, open to hooks and known to the optimizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.fairseq.attention import FusedAttention, fuse
-from headroom.engines.maps import MapObserver, hook_sites
+from headroom.engines.fairseq.attention import fuse
 from headroom.engines.sites import AttentionSite, EmptyAttention
 
 if TYPE_CHECKING:
@@ -22,10 +20,10 @@ PROJECTIONS = ("q_proj", "k_proj", "v_proj")
 
 
 class EmptyAttentionWithCache(EmptyAttention):
-    """A site without heads, whose cache decoder layers may request."""
+    """A site without heads, whose cache decoder layers request."""
 
     def _get_input_buffer(self, _: object) -> dict[str, object]:
-        """Return an empty cache: fairseq's decoder layers request it from every self-attention."""
+        """Return an empty cache."""
         return {}
 
 
@@ -81,35 +79,3 @@ def find_site(parameter: Tensor) -> Site | None:
     The rows of such a weight are the site's heads, in order and in blocks of equal size.
     """
     return getattr(parameter, _TAG, None)
-
-
-@contextmanager
-def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Iterator[None]:
-    """Show the attention weights of every forward pass within a block to `observer`, once per site.
-
-    The weights are those that the model multiplies with the values (before dropout, which is inactive in eval mode);
-    its outputs change by rounding errors only. Positions of padding are included. Sites without heads are skipped.
-    """
-    with ExitStack() as observed:
-        for live in sites:
-            if isinstance(live.attention, FusedAttention):
-                observed.enter_context(live.attention.with_weights())
-        observed.enter_context(hook_sites(sites, _ask_for_heads, lambda site: _show_maps(site, observer)))
-        yield
-
-
-def _ask_for_heads(
-    _: nn.Module, inputs: tuple[Tensor, ...], options: dict[str, object]
-) -> tuple[tuple[Tensor, ...], dict[str, object]]:
-    return inputs, {**options, "need_head_weights": True}
-
-
-def _show_maps(
-    site: Site, observer: MapObserver
-) -> Callable[[nn.Module, object, tuple[Tensor, Tensor]], tuple[Tensor, Tensor]]:
-    def show(_: nn.Module, __: object, output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        attended, weights = output  # (T, B, width), (H, B, T, S)
-        observer(site, weights.transpose(0, 1))
-        return attended, weights.mean(dim=0)  # fairseq's layers expect the average over heads
-
-    return show

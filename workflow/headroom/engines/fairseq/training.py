@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -190,9 +190,14 @@ class TranslationTraining(Training[TrainingSettings]):
             iterator = trainer.get_train_iterator(iterator.next_epoch_idx, load_dataset=False)
         wait_for_all()
 
-    def files(self, epoch: float) -> Sequence[str]:
-        """Return the file of the model of an epoch, or of a share of the first one."""
-        return [f"epoch{epoch:g}.pt"]
+    def export(self, work: Path, checkpoints: Path, epochs: Iterable[float]) -> None:
+        """Write the models of epochs as directories of transformers; the logits of the last one are compared."""
+        from headroom.engines.fairseq.convert import convert_checkpoint  # it decides no weights
+
+        chosen = list(epochs)
+        for epoch in chosen:
+            place = checkpoints / f"epoch{epoch:g}"
+            convert_checkpoint(work / f"epoch{epoch:g}.pt", self.data, place, compare=epoch == chosen[-1])
 
     def _save_epoch(self, trainer: Trainer, iterator: EpochBatchIterator, record: EpochRecord, work: Path) -> None:
         write_record(record, work)

@@ -59,7 +59,7 @@ class HubModel(HeadModel[Given]):
         special = (getattr(tokenizer, name, None) for name in _SPECIAL)
         self._special = torch.tensor(sorted({number for number in special if number is not None}))
         self.live_sites = sites
-        self.gates = Gates(sites=self.live_sites, batch_first=True)
+        self.gates = Gates(sites=self.live_sites)
 
     @classmethod
     def load(

@@ -160,7 +160,7 @@ def _run_masked(model: PreTrainedModel, trial: Trial, removed: frozenset[Head]) 
     """Return the outcome of the masked model, and the number of calls of each site in one pass."""
     twin = _twin(model)
     sites = _sites_with_heads(twin)
-    gates = Gates(sites=sites, batch_first=True)
+    gates = Gates(sites=sites)
     reached: Counter[Site] = Counter()
     with gates.masked(removed):
         with gates.observed(lambda site, _: reached.update([site])):

@@ -150,7 +150,7 @@ class TextSimilarity:
                 self._seen["z_cosine", site].append(mean_pairwise_cosine(outputs))
                 self._moments[site].add(outputs)
 
-        watched = shown_values(self._sites, see_values, batch_first=batch.batch_first)
+        watched = shown_values(self._sites, see_values)
         with watched, model.gates.observed(see_outputs):
             batch.show(see_maps)
 

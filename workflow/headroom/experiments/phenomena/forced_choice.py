@@ -33,8 +33,8 @@ from headroom.data.grammar.phenomena import COLUMNS, Case
 from headroom.data.parallel import ParallelText
 
 if TYPE_CHECKING:
-    from headroom.engines.fairseq.batches import ParallelBatch
-    from headroom.engines.fairseq.model import TranslationModel
+    from headroom.engines.hub.seq2seq.batches import PairBatch
+    from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 
 
 def read_cases(path: Path | str, sentences: int) -> list[tuple[int, Case]]:
@@ -61,7 +61,7 @@ class ForcedChoices:
     """The cases of a set, for one model: every form with the words of the reference before it."""
 
     def __init__(
-        self, model: "TranslationModel", text: ParallelText, cases: Sequence[tuple[int, Case]], *, sentences: int = 128
+        self, model: "Seq2SeqModel", text: ParallelText, cases: Sequence[tuple[int, Case]], *, sentences: int = 128
     ):
         """Prepare the forms.
 
@@ -85,7 +85,7 @@ class ForcedChoices:
                 sources.append(text.source[number])
                 targets.append(" ".join([*before, form + mark]))
                 self._spans.append((start, self._length([*before, form + mark])))
-        self._batches: list[ParallelBatch] = model.batches(sources, targets, sentences=sentences)
+        self._batches: list[PairBatch] = model.batches(sources, targets, sentences=sentences)
 
     def correct(self, intervention: Intervention = PLAIN) -> ndarray:
         """Return for every case whether the model is right under an intervention, (cases,) of 0 and 1."""
@@ -99,11 +99,12 @@ class ForcedChoices:
         """Return of every form the summed log-probability of its pieces, and whether all are the first choice."""
         scores, first = numpy.zeros(len(self._spans)), numpy.zeros(len(self._spans), dtype=bool)
         for batch in self._batches:
-            assert batch.target is not None, "forms are references"
-            logits = self.model.logits(batch).float()  # (B, T, V)
-            own = logits.gather(-1, batch.target[..., None])[..., 0]  # (B, T)
+            given = len(self.model.words.begin) - 1  # what the decoder reads before the first piece
+            target = batch.taught[1][:, given:]  # (B, T)
+            logits = self.model.logits(batch)[:, given:]  # (B, T, V)
+            own = logits.gather(-1, target.clamp(min=0)[..., None])[..., 0]  # (B, T)
             nats = (own - logits.logsumexp(-1)).cpu().numpy()
-            best = (logits.argmax(-1) == batch.target).cpu().numpy()
+            best = (logits.argmax(-1) == target).cpu().numpy()
             for row, position in enumerate(batch.positions):
                 start, end = self._spans[position]
                 scores[position], first[position] = nats[row, start:end].sum(), best[row, start:end].all()
@@ -111,7 +112,7 @@ class ForcedChoices:
 
     def _length(self, words: Sequence[str]) -> int:
         """Return the number of pieces of the beginning of a sentence."""
-        return len(self.model.target.pieces.encode(" ".join(words))) if words else 0
+        return len(self.model.words.write([" ".join(words)])[0]) - 1 if words else 0  # without the end mark
 
 
 def random_groups(sites: Sequence[Site], heads: Set[Head], draws: int, name: str) -> list[frozenset[Head]]:

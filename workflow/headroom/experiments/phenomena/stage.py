@@ -45,7 +45,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Judge the cases under every removal, and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    if given.engine != "fairseq":
+    if given.engine != "seq2seq":
         raise HeadroomError(f"--engine {given.engine}: has no phenomena; give a translation model")
     from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 

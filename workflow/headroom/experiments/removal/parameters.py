@@ -35,7 +35,7 @@ def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
     """Yield the counts of every site with heads."""
     import torch
 
-    whole = sum(parameter.numel() for parameter in model.model.parameters())
+    whole = model.count_parameters()
     for live in model.live_sites:
         if live.kept:
             yield {

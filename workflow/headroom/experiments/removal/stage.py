@@ -101,8 +101,8 @@ def compare(
         "identical_outputs": float(masked.answers == found.answers),
         "differing_outputs": float(sum(a != b for a, b in zip(masked.answers, found.answers))),
         "largest_logit_difference": largest,
-        "parameters_full": float(sum(parameter.numel() for parameter in full.model.parameters())),
-        "parameters_sliced": float(sum(parameter.numel() for parameter in sliced.model.parameters())),
+        "parameters_full": float(full.count_parameters()),
+        "parameters_sliced": float(sliced.count_parameters()),
         "examples": float(len(masked.answers)),
         **losses,
     }

@@ -119,6 +119,6 @@ def _summaries(
             "speedup_high": speedup_high,
             "expected_speedup": full_cost / cost,
             "multiply_adds": cost,
-            "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
+            "parameters": model.count_parameters(),
             "cache_bytes": work.cache_bytes(model, part),
         }

@@ -34,7 +34,7 @@ _SECTIONS: dict[str, dict[str, Any]] = {
 def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
     """Return the command line for an engine."""
     parser = stage_parser("training", __doc__)
-    add_engine(parser, _SECTIONS)
+    add_engine(parser, _SECTIONS, "fairseq")
     add_run(parser)
     for name, needed, text in _inputs(engine_name):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
@@ -59,7 +59,7 @@ def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then write checkpoints and table."""
-    given = build_parser(chosen_engine(arguments)).parse_args(arguments)
+    given = build_parser(chosen_engine(arguments, _SECTIONS, "fairseq")).parse_args(arguments)
     with without_collection():
         from headroom.engines.training import carry_out, epoch_rows
     training = build_training(given)

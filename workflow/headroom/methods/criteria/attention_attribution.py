@@ -100,7 +100,7 @@ def _attend(model: HeadModel, batch: Batch, heads: Sequence[Head]) -> tuple[dict
         torch.no_grad(),
         set_gates(model, torch.ones(len(heads)), heads),
         model.maps_shown(maps.__setitem__),
-        shown_values(sites, values.__setitem__, batch_first=model.gates.batch_first),
+        shown_values(sites, values.__setitem__),
     ):
         model.losses(batch)
     return maps, values

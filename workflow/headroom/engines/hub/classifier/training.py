@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import transformers
 from transformers import AutoConfig, PreTrainedModel, Trainer, TrainingArguments
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import sha256
+from headroom.core.files import atomic_path, link, sha256
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.hub.classifier.records import HeadGradients, Recorder, discard_after, last_whole_epoch
@@ -131,9 +131,11 @@ class FineTuning(Training[FineTuningSettings]):
             _train(trainer, state, work)
         wait_for_all()
 
-    def files(self, epoch: float) -> Sequence[str]:
-        """Return the files of the model of an epoch, or of a share of the first one."""
-        return [f"epoch{epoch:g}/{name}" for name in MODEL_FILES]
+    def export(self, work: Path, checkpoints: Path, epochs: Iterable[float]) -> None:
+        """Copy the models of epochs, as hard links if the file system supports them."""
+        for name in (f"epoch{epoch:g}/{name}" for epoch in epochs for name in MODEL_FILES):
+            with atomic_path(checkpoints / name) as temporary:
+                link(work / name, temporary)
 
 
 def training_arguments(

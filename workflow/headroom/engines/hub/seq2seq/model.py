@@ -20,6 +20,7 @@ from headroom.engines.hub.readout import Parts, Reading, best_pieces, rank_piece
 from headroom.engines.hub.seq2seq.attention import use_whole_registers
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.engines.hub.seq2seq.decoding import search_greedily
+from headroom.engines.hub.seq2seq.moses import MosesTokenizer  # noqa: F401 (transformers knows it then)
 from headroom.engines.hub.seq2seq.text import PairText
 from headroom.engines.hub.sites import count_pieces
 from headroom.engines.hub.verification import Trial
@@ -79,11 +80,12 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
-        if scope == "all":
-            return list(self.model.parameters())
         whole: Any = self.model
-        frozen = {id(weight) for weight in whole.get_decoder().parameters()}
-        return [weight for weight in whole.get_encoder().parameters() if id(weight) not in frozen]
+        fixed = [one for one in self.model.modules() if "Sinusoidal" in type(one).__name__]  # tables of positions
+        fixed += [whole.get_decoder()] if scope == "E" else []
+        frozen = {id(weight) for one in fixed for weight in one.parameters()}
+        part = whole.get_encoder() if scope == "E" else self.model
+        return [weight for weight in part.parameters() if id(weight) not in frozen]
 
     def batches(
         self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int
