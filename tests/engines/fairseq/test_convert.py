@@ -111,3 +111,13 @@ def test_what_transformers_cannot_compute_is_refused(toy, tmp_path):
         with pytest.raises(HeadroomError, match=message):
             convert_checkpoint(tmp_path / "model.pt", toy.data, tmp_path / "epoch1")
         assert not (tmp_path / "epoch1").exists()
+
+
+def test_files_that_do_not_belong_together_are_told_in_one_line(toy, tmp_path):
+    for side in ("source", "target"):
+        lines = (toy.data / f"dict.{side}.txt").read_text().splitlines()
+        (tmp_path / f"dict.{side}.txt").write_text("\n".join(lines[:-5]) + "\n")
+    for vocabulary, message in ((tmp_path, "does not match"), (tmp_path / "none", "dict.source.txt: no dictionary")):
+        with pytest.raises(HeadroomError, match=message) as caught:
+            convert_checkpoint(toy.last_state, vocabulary, tmp_path / "epoch1")
+        assert "\n" not in str(caught.value)

@@ -153,7 +153,7 @@ class Jobs:
                 own = {"study": self.plan.study.study, **({"run": values["run"]} if "run" in values else {}), **own}
             if loads:
                 own |= {"engine": self.plan.engine(values["run"]), "device": self.plan.study.device}
-                settings |= self.plan.sections(values["run"], "answers") if own["engine"] == "causal" else {}
+                settings |= self.plan.of_reading(values["run"])
             settings |= own.pop("settings", {})
             return {**own, **({"settings": {name: as_data(one) for name, one in settings.items()}} if settings else {})}
 

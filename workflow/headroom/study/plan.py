@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.settings.base import SPLITS
 from headroom.settings.labelled import Treebank, TreebankFile
 from headroom.settings.models import PRETRAINED, HubModelSettings
 from headroom.settings.study import Run, Study
@@ -143,10 +142,6 @@ class Plan:
     def tables(self, name: str, keys: Iterable[str]) -> list[str]:
         """Return the tables of an experiment, e.g. one per run."""
         return [f"{self.results}/{name}/{key}.csv" for key in keys]
-
-    def sets(self, task: str) -> list[str]:
-        """Return all sets of a task."""
-        return [*SPLITS, *self.study.tasks[task].corpus.far_names]
 
     def has_own_trees(self, task: str) -> bool:
         """Return whether trees come with the text of a task, as its treebank."""

@@ -28,7 +28,7 @@ from transformers import (
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.subwords import MOSES
-from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state
+from headroom.engines.fairseq.checkpoint import DESCRIPTOR, describe_mismatch, load_state
 from headroom.engines.fairseq.library import Dictionary, TranslationTask
 from headroom.engines.fairseq.sites import find_sites as find_own_sites
 from headroom.engines.fairseq.sites import open_sites
@@ -57,19 +57,26 @@ def convert_checkpoint(checkpoint: Path, vocabulary: Path, output: Path, *, comp
         compare: Whether the logits of both models are compared.
 
     Raises:
-        HeadroomError: If the model has a part that transformers lacks.
+        HeadroomError: If a file is missing or damaged, they do not belong together, or the model has a part that
+            transformers lacks.
     """
     from omegaconf import OmegaConf
 
     state = load_state(checkpoint)
     dictionaries = load_dictionaries(vocabulary)
     configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
-    model = TranslationTask(configuration.task, *dictionaries).build_model(configuration.model)
-    open_sites(model)  # attention of other widths than fairseq's
-    sites = find_own_sites(model)
+    try:
+        model = TranslationTask(configuration.task, *dictionaries).build_model(configuration.model)
+        open_sites(model)  # attention of other widths than fairseq's
+        sites = find_own_sites(model)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise HeadroomError(f"{checkpoint}: not of fairseq's architecture `transformer`; give another model") from error
     removed = state.get(DESCRIPTOR, {}).get("removed", "")
     remove_heads(sites, parse_profile(removed, site_names(sites)))
-    model.load_state_dict(state["model"])
+    try:
+        model.load_state_dict(state["model"])
+    except RuntimeError as error:
+        raise HeadroomError(f"{checkpoint}: {describe_mismatch(error, f'{vocabulary}')}") from error
     exported = convert(model.eval(), dictionaries, vocabulary, removed=removed)
     if compare:
         compare_logits(model, exported)
@@ -78,8 +85,20 @@ def convert_checkpoint(checkpoint: Path, vocabulary: Path, output: Path, *, comp
 
 def load_dictionaries(vocabulary: Path) -> tuple[Dictionary, Dictionary]:
     """Return the source and the target dictionary of a directory."""
-    source, target = (Dictionary.load(str(vocabulary / f"dict.{side}.txt")) for side in ("source", "target"))
+    source, target = (read_dictionary(vocabulary / f"dict.{side}.txt") for side in ("source", "target"))
     return source, target
+
+
+def read_dictionary(path: Path) -> Dictionary:
+    """Read a dictionary of fairseq; raise HeadroomError if it is missing or damaged."""
+    try:
+        return Dictionary.load(str(path))
+    except FileNotFoundError as error:
+        raise HeadroomError(f"{path}: no dictionary; add it") from error
+    except Exception as error:  # fairseq raises many types, including Exception
+        raise HeadroomError(
+            f"{path}: not a dictionary of fairseq, {' '.join(str(error).split())[:160]}; copy it again"
+        ) from error
 
 
 def convert(

@@ -18,7 +18,7 @@ from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
 from headroom.data.downloads import verify
 from headroom.data.subwords import CODES, MosesPieces, write_moses
 from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data
-from headroom.engines.fairseq.convert import compare_logits, convert
+from headroom.engines.fairseq.convert import compare_logits, convert, read_dictionary
 from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
 from headroom.engines.fairseq.sites import PROJECTIONS, find_sites
 from headroom.engines.wrapped import unwrap_names
@@ -133,18 +133,6 @@ def adopt(released: Path, output: Path, *, source: Path, target: Path, vocabular
         "heads": sum(len(live.kept) for live in find_sites(model)),
         "types": len(dictionaries[1]),
     }
-
-
-def read_dictionary(path: Path) -> Dictionary:
-    """Read a dictionary of fairseq; raise HeadroomError if it is missing or damaged."""
-    try:
-        return Dictionary.load(str(path))
-    except FileNotFoundError as error:
-        raise HeadroomError(f"{path}: no dictionary; add it") from error
-    except Exception as error:  # fairseq raises many types, including Exception
-        raise HeadroomError(
-            f"{path}: not a dictionary of fairseq, {' '.join(str(error).split())[:160]}; copy it again"
-        ) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
