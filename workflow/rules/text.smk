@@ -40,10 +40,10 @@ use rule model_job as vocabulary with:
     output:
         output=directory("<study>/{task}/binarised"),
         record="<study>/{task}/binarised/prepared.json",
-    conda:
-        "../../envs/fairseq.yaml"
     pathvars:
         job="vocabulary/{task}",
+    conda:
+        "../../envs/fairseq.yaml"
     params:
         **jobs.params("vocabulary", texts.tell_vocabulary, named=False, libraries="fairseq"),
 

@@ -11,11 +11,11 @@ use rule model_job as training with:
         record="<study>/runs/{run}/record.json",
     pathvars:
         job="training/{run}",
-    conda:
-        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     wildcard_constraints:
         run=any_of(plan.trained),
     priority: 50
+    conda:
+        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     resources:
         mem_mb=request_memory(4000, processes=study.gpus),
         runtime=24 * 60,
@@ -46,11 +46,11 @@ use rule model_job as released with:
         record="<study>/runs/{run}/record.json",
     pathvars:
         job="released/{run}",
-    conda:
-        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     wildcard_constraints:
         run=any_of({*plan.runs}.difference(plan.trained)),
     priority: 100
+    conda:
+        lambda wildcards: f"../../envs/{jobs.library(wildcards)}.yaml"
     resources:
         mem_mb=request_memory(4000),
         runtime=4 * 60,
