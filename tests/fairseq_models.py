@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import json
 import random
 import sys
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: ski
 from fairseq.models.transformer import TransformerModel, transformer_vaswani_wmt_en_fr_big  # isort: skip
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
+from study import run_stage
 
 TINY = (
     "--arch transformer --encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 16 --decoder-embed-dim 16 "
@@ -103,7 +105,7 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 
 
 RUN_SHAPE = [
-    *("--encoder-layers", "2", "--decoder-layers", "2", "--heads", "4", "--width", "16"),
+    *("--encoder-layers", "2", "--decoder-layers", "2", "--model.heads", "4", "--width", "16"),
     *("--feed-forward", "16", "--max-tokens", "400", "--warmup-updates", "4"),
 ]
 
@@ -135,15 +137,16 @@ class ToyRun:
 def write_run(directory: Path) -> None:
     """Generate, prepare and train in a few seconds."""
     run = ToyRun(directory)
-    sizes = ["--train", "200", "--valid", "24", "--test", "8", "--far", "8"]
-    acquire.main(["--kind", "parallel", "--output", str(run.corpus), *sizes])
-    vocabulary.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
-    training.main(
+    sizes = {"source": "generated", "train": 200, "valid": 24, "test": 8, "far": 8}
+    run_stage(acquire, ["--parallel", json.dumps(sizes), "--output", run.corpus])
+    run_stage(vocabulary, ["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
+    run_stage(
+        training,
         [
             *("--data", str(run.data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
-            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline"),
+            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm-name", "baseline"),
             *("--epochs", "2", *RUN_SHAPE),
-        ]
+        ],
     )
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import yaml
@@ -44,6 +45,13 @@ def run(
         ended = subprocess.run(command, cwd=cwd, env=env, **streams)  # pytest's limit ends it
         output.seek(0)
         return Ended(ended.returncode, output.read().decode("utf-8", errors="replace"), time.monotonic() - start)
+
+
+def run_stage(program: ModuleType, words: Sequence[object]) -> None:
+    """Run a program of the package in this process on the words of a command line."""
+    from headroom.__main__ import job_of
+
+    program.run(job_of(program).read([*map(str, words)], program.__name__))
 
 
 def wait_until(happened: Callable[[], bool], what: str = "what was waited for", pause: float = 0.02) -> None:

@@ -1,5 +1,6 @@
 """Jobs in processes of the fork server are those that `python -m headroom` runs itself."""
 
+import json
 import os
 import re
 import resource
@@ -112,8 +113,8 @@ def test_a_process_ignores_what_its_job_ignores_and_has_its_limits(waiting):
 
 
 def test_a_job_says_and_writes_the_same(server, tmp_path, monkeypatch):
-    sizes = ["--train", "20", "--valid", "10", "--test", "10"]
-    wanted = ["acquire", "--kind", "parallel", "--source", "generated", *sizes, "--output", "corpus"]
+    text = {"source": "generated", "train": 20, "valid": 10, "test": 10}
+    wanted = ["acquire", json.dumps({"parallel": text, "output": "corpus"})]
     wrong = ["claims", "--configuration", "none.yaml", "--output", "x.csv", "--numbers", "y.csv"]
     found = []
     for place in ("forked", "plain"):

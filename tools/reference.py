@@ -113,11 +113,10 @@ def ship(results: Path, directory: Path) -> None:
     files = {name: results / name for name in COPIED}
     if missing := [path for path in files.values() if not path.is_file()]:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before shipping it")
-    claims, numbers, configuration = map(str, files.values())
-    read = ["--claims", claims, "--numbers", numbers, "--configuration", configuration]
-    read += ["--tables", *map(str, paths_in(results)), "--benchmarks", *map(str, times_in(results))]
-    read += ["--texts", *map(str, texts_in(results))]
-    report.main(["--study", results.name, *read, "--output", str(directory / "report.html")])
+    claims, numbers, configuration = files.values()
+    read = {"tables": paths_in(results), "benchmarks": times_in(results), "texts": texts_in(results)}
+    answers: dict[str, Any] = {"claims": claims, "numbers": numbers, "configuration": configuration, **read}
+    report.run(report.Report(study=results.name, output=directory / "report.html", **answers))
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
             shutil.copyfile(path, temporary)
@@ -240,7 +239,7 @@ def list_shipped(shipped: Path) -> list[Path]:
 
 def write_index(shipped: Path) -> None:
     """Write the page with the verdicts of all shipped studies."""
-    compare.main([*map(str, list_shipped(shipped)), "--output", str(shipped / "index.html")])
+    compare.run(compare.Compare(results=list_shipped(shipped), output=shipped / "index.html"))
 
 
 def write_shipped_grounds(shipped: Path, path: Path) -> None:

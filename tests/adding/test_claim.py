@@ -2,6 +2,7 @@
 
 import pytest
 from headroom.experiments.removal import parameters
+from study import run_stage
 
 pytestmark = pytest.mark.long
 
@@ -37,7 +38,7 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
     table.parent.mkdir()
     model = ["--checkpoint", toy.checkpoints[-1], "--corpus", toy.corpus, "--device", "cpu"]
     named = ["--study", "toy", "--run", "translation.baseline.seed1"]
-    parameters.main([*named, *map(str, model), "--output", str(table)])
+    run_stage(parameters, [*named, *map(str, model), "--output", str(table)])
     files = ["--output", "claims.csv", "--numbers", "numbers.csv"]
     project.headroom("claims", "--study", "toy", "--tables", table, *files)
     found = [line for line in (project.root / "claims.csv").read_text().splitlines() if ",M16," in line]

@@ -52,21 +52,21 @@ def trees(mirror):
 
 
 @pytest.mark.parametrize(
-    ("kind", "catalogue", "entry", "flag"),
+    ("kind", "catalogue", "entry", "key"),
     [
-        ("parallel", "catalogue.yaml", parallel, "--dataset"),
-        ("labelled", "labelled_catalogue.yaml", labelled, "--dataset"),
-        ("documents", "document_catalogue.yaml", documents, "--dataset"),
-        ("trees", "treebank_catalogue.yaml", trees, "--treebank"),
+        ("parallel", "catalogue.yaml", parallel, "dataset"),
+        ("labelled", "labelled_catalogue.yaml", labelled, "dataset"),
+        ("documents", "document_catalogue.yaml", documents, "dataset"),
+        ("trees", "treebank_catalogue.yaml", trees, "treebank"),
     ],
 )
-def test_a_data_set_is_an_entry(project, mirror, tmp_path, kind, catalogue, entry, flag):
+def test_a_data_set_is_an_entry(project, mirror, tmp_path, kind, catalogue, entry, key):
     written = yaml.safe_dump({"small": entry(mirror)}, sort_keys=False)
     project.edit(f"headroom/data/{catalogue}", end=f"\n{written}")
     assert project.touched() == {f"headroom/data/{catalogue}"}
 
-    chosen = ["--source", "catalogue", flag, "small", *(["--far"] if kind == "parallel" else [])]
-    project.headroom("acquire", "--kind", kind, *chosen, "--mirror", mirror, "--output", tmp_path / "made")
+    chosen = {"source": "catalogue", key: "small", **({"far": []} if kind == "parallel" else {})}
+    project.headroom("acquire", f"--{kind}", json.dumps(chosen), "--mirror", mirror, "--output", tmp_path / "made")
     if kind == "trees":
         assert (tmp_path / "made").read_text().count("\troot\t") == 2
         return

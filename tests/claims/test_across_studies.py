@@ -30,11 +30,11 @@ from headroom.claims.verdict import (
     Number,
 )
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
-from headroom.report.compare import main
+from headroom.report import compare
 from headroom.report.comparison import read_finished
 from lxml import html
 from scipy.stats import t
-from study import ROOT
+from study import ROOT, run_stage
 
 from tools.reference import list_shipped
 
@@ -344,7 +344,7 @@ def test_slopes_are_per_doubling_over_trainings(tmp_path: Path) -> None:
     dropped = write_study(tmp_path / "dropped", "dropped", {"middle": (72, 1.0, 0.3, 0.3)}, dropout=0.3)
     assert [len(found.rows) for found in slopes(one, again, other, dropped)] == [6]
     # the page has the paper's value, of 288 heads, beside them
-    main([str(one), "--output", str(tmp_path / "page.html")])
+    run_stage(compare, [str(one), "--output", str(tmp_path / "page.html")])
     (figure,) = html.parse(tmp_path / "page.html").xpath("//figure[@id='size-M7-removable-heads-1']")
     assert {"36", "72", "144", "288"} <= {*figure.xpath(".//*[local-name()='text']/text()")}
     assert "% of heads removable. Per doubling: +10 [7, 13] %, 6 trainings." in " ".join(figure.text_content().split())

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy
 import pytest
 import yaml
+from headroom.claims import stage as claims_stage
 from headroom.claims.answer import answer, read_answer
 from headroom.claims.entries import PLACE, all_claims, find_function, read_papers, rule_of, threshold
 from headroom.claims.evaluation import evaluate
-from headroom.claims.stage import main
 from headroom.claims.table import ANSWER, CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import (
     FAILS,
@@ -30,7 +30,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, estimate_mean, over_runs
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TASKS
-from study import ROOT
+from study import ROOT, run_stage
 from tables import OTHER_RUN, RUN, curve, effects, study
 
 from tools.reference import list_shipped
@@ -171,7 +171,7 @@ def test_tables_say_what_the_rules_say(tmp_path: Path) -> None:
     heads = [row | {"run": run} for run in runs for row in effects([0.0] * 47 + [-9.0], width=0.1)]
     tables = study(tmp_path, ablation=heads, pruning=[row for run in runs for row in curve(late, run=run)])
     files = ["--output", str(tmp_path / "claims.csv"), "--numbers", str(tmp_path / "numbers.csv")]
-    main(["--study", "made-up", "--tables", *map(str, tables.files), *files])
+    run_stage(claims_stage, ["--study", "made-up", "--tables", *map(str, tables.files), *files])
     claims, numbers = CLAIMS.read(tmp_path / "claims.csv"), NUMBERS.read(tmp_path / "numbers.csv")
     assert set(claims["study"]) == set(numbers["study"]) == {"made-up"}
     decisions = evaluate(tables)

@@ -17,6 +17,7 @@ from headroom.data.trees import read_trees
 from headroom.preparation import acquire
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from study import run_stage
 
 Files = Mapping[str, object]
 """What is in a directory by its name: bytes, a directory, or None for nothing."""
@@ -55,9 +56,8 @@ def read_sets(directory: Path, how: str) -> None:
     sets |= {"test": str(directory / "test")} if "valid" in sets else {}
     far = {"far": {"news": str(directory / "far")}} if (directory / "far").exists() else {}
     pairs = ["--pairs", str(directory / "pairs")] if (directory / "pairs").exists() else []
-    corpus = {"corpus": {"source": "files", "documents": how, **sets, **far}}
-    output = directory / "corpus"
-    acquire.main(["--kind", "documents", "--output", str(output), "--settings", json.dumps(corpus), *pairs])
+    corpus = {"source": "files", "documents": how, **sets, **far}
+    run_stage(acquire, ["--output", directory / "corpus", "--documents", json.dumps(corpus), *pairs])
 
 
 READERS: dict[str, Callable[[Path], object]] = {

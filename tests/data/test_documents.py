@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from headroom.data.documents import divide, divide_sets, read_documents, read_pairs
 from headroom.preparation import acquire
+from study import run_stage
 
 WIKI = " \n = A = \n \n one \n = not a title = \n two \n \n = = Part = = \n \n three \n \n = B = \n \n four \n"
 
 
 def acquired(directory: Path, *pairs: str, **corpus: object) -> dict[str, list[str]]:
     """Run the stage on files and return the documents of every set."""
-    settings = json.dumps({"corpus": {"source": "files", **corpus}})
-    flags = ["--kind", "documents", "--output", str(directory / "corpus"), "--settings", settings]
-    acquire.main([*flags, *(["--pairs", *pairs] if pairs else [])])
+    flags = ["--output", directory / "corpus", "--documents", json.dumps({"source": "files", **corpus})]
+    run_stage(acquire, [*flags, *(["--pairs", *pairs] if pairs else [])])
     return {path.stem: read_documents(path) for path in sorted((directory / "corpus").glob("*.jsonl"))}
 
 

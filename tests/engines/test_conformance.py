@@ -192,7 +192,7 @@ def of_decoder(request, name):
     made.config.pad_token_id = tokenizer.pad_token_id
     directory = write_language_model(place / "epoch1", made, tokenizer)
     corpus, settings = write_documents(place / "corpus", DOCUMENTS), WindowSettings(length=10, stride=5)
-    engine = CausalEngine(corpus=corpus, tokenizer_of=directory, device="cpu", windows=settings)
+    engine = CausalEngine(corpus=corpus, checkpoint=directory, device="cpu", windows=settings)
     windows = engine.examples("test")
 
     def judged(size, order):
@@ -324,6 +324,6 @@ def test_costs_are_what_torch_counts(case, tmp_path):
 
 
 def test_a_command_line_waits_for_no_engine():
-    code = "import sys; import headroom.engines.command as e; e.chosen_engine(['--engine', 'classifier']); "
+    code = "import sys; import headroom.engines.command as e; e.engine_for('classifier'); "
     code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.fairseq'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.__path__[0]).parent)

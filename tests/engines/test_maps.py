@@ -14,6 +14,7 @@ from headroom.engines.hub.sites import attention_maps
 from headroom.engines.maps import pad_spans, shown_values
 from headroom.preparation import released
 from models import toy_text
+from study import run_stage
 
 FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v2")
 ORDINARY = torch.tensor([[False, True, True, False], [True, False, False, False]])
@@ -210,7 +211,7 @@ def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
 @torch.inference_mode()
 def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     release = write_release(tmp_path / "released")
-    released.main(["--path", str(release.directory), "--checkpoints", str(tmp_path)])
+    run_stage(released, ["--fairseq.path", str(release.directory), "--checkpoints", str(tmp_path)])
     model = Seq2SeqModel.load(tmp_path / "epoch1", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
     spans = model.spans(lines)

@@ -13,10 +13,10 @@ import pandas
 import pytest
 from golden.conftest import Golden
 from golden.write import HERE, KINDS, run_once, sections_of
-from headroom.claims.stage import main as decide_claims
+from headroom.claims import stage as claims_stage
 from headroom.experiments.tables import REGISTRY
 from headroom.study.configuration import paths_in
-from study import rows, tables_of
+from study import rows, run_stage, tables_of
 
 RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
 MAY_BE_EMPTY = {
@@ -123,7 +123,7 @@ def test_claims_decided_again_are_the_same(golden: Golden, tmp_path: Path) -> No
     configuration = ["--configuration", str(golden.results / "configuration.json")]
     written = ["--output", str(tmp_path / "claims.csv"), "--numbers", str(tmp_path / "numbers.csv")]
     tables = ["--study", golden.results.name, "--tables", *map(str, paths_in(golden.results))]
-    decide_claims([*tables, *configuration, *written])
+    run_stage(claims_stage, [*tables, *configuration, *written])
     for name in ("claims.csv", "numbers.csv"):
         pairs = zip(read(golden.results / name), read(tmp_path / name), strict=True)
         wrong = [pair for pair in pairs if not all(map(are_alike, *pair, repeat(1e-6)))]

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from headroom.report.__main__ import main as write_report
+from headroom.report import __main__ as report
 from headroom.study.configuration import paths_in
 from lxml import html
 from made_once import made_once
 from models import letter_tokenizer, plain_tokenizer, toy_configuration, toy_model, toy_tokenizer
-from study import TINY, Project, new_project
+from study import TINY, Project, new_project, run_stage
 from transformers import LlamaConfig, LlamaForCausalLM, MarianConfig, MarianMTModel
 
 from tools.archives import texts_in, times_in
@@ -175,7 +175,7 @@ def write_page(results: Path, directory: Path) -> None:
     read += [f"--configuration={results}/configuration.json", "--tables", *map(str, paths_in(results))]
     read += ["--texts", *map(str, texts_in(results)), "--benchmarks", *map(str, times_in(results))]
     read += ["--maps", *map(str, sorted(results.glob("attention_maps/*.json")))]
-    write_report(["--study", results.name, *read, "--output", str(directory / "page.html")])
+    run_stage(report, ["--study", results.name, *read, "--output", str(directory / "page.html")])
 
 
 def _text(element: Any) -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from golden.conftest import golden, tiny
-from headroom.claims.stage import main as decide_claims
+from headroom.claims import stage as claims_stage
+from study import run_stage
 
 __all__ = ["golden", "tiny"]
 
@@ -15,5 +16,5 @@ def claimed(directory: Path, tables: list[str], configuration: Path | None = Non
     """Decide the claims of tables, and return the flags that give a report the verdicts."""
     files = ["--output", str(directory / "claims.csv")], ["--numbers", str(directory / "numbers.csv")]
     configured = ["--configuration", str(configuration)] if configuration else []
-    decide_claims(["--tables", *tables, *configured, *(text for pair in files for text in pair)])
+    run_stage(claims_stage, ["--tables", *tables, *configured, *(text for pair in files for text in pair)])
     return ["--claims", files[0][1], *files[1]]

@@ -23,15 +23,15 @@ from golden.write import unpack
 from headroom.claims.entries import read_papers
 from headroom.core.errors import visible
 from headroom.figures import palette
+from headroom.report import __main__ as report
 from headroom.report import compare
-from headroom.report.__main__ import main
 from headroom.study.configuration import paths_in
 from lxml import etree, html
 from markupsafe import escape
 from missing_software import skip
 from report.conftest import claimed
 from report.test_explorer import small_study, write_map
-from study import PATIENCE, wait_until
+from study import PATIENCE, run_stage, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -194,7 +194,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("small")
     tables = list(map(str, small_study(directory).files))
     maps = str(write_map(directory / "maps"))
-    main(["--study", "small", "--tables", *tables, "--maps", maps, "--output", str(directory / "page.html")])
+    run_stage(
+        report, ["--study", "small", "--tables", *tables, "--maps", maps, "--output", str(directory / "page.html")]
+    )
     return directory / "page.html"
 
 
@@ -226,7 +228,7 @@ def test_a_reader_looks_around(browser: Page, tiny: Golden, width: int, dark: bo
 
 def test_a_reader_compares_studies(browser: Page, tmp_path: Path) -> None:
     page = tmp_path / "compare.html"
-    compare.main([*(str(unpack(kind, tmp_path)) for kind in ("translator", "classifier")), "--output", str(page)])
+    run_stage(compare, [*(str(unpack(kind, tmp_path)) for kind in ("translator", "classifier")), "--output", str(page)])
     for width in (1280, 390):
         browser.size(width)
         browser.open(page, "claim-V12")
@@ -472,7 +474,7 @@ def write_hostile(directory: Path) -> Path:
     configuration.write_text(yaml.safe_dump(arms), encoding="utf-8")
     given = ["--tables", *map(str, tables), "--maps", *map(str, maps), "--benchmarks", str(benchmark)]
     given += [*claimed(directory, [*map(str, tables)], configuration), "--configuration", str(configuration)]
-    main(["--study", LABEL, *given, "--output", str(directory / "page.html")])
+    run_stage(report, ["--study", LABEL, *given, "--output", str(directory / "page.html")])
     return directory / "page.html"
 
 

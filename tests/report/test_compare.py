@@ -7,11 +7,12 @@ import pytest
 from golden.write import unpack
 from headroom.core.errors import HeadroomError, visible
 from headroom.figures.names import task_name
-from headroom.report.compare import main
+from headroom.report import compare
 from headroom.report.comparison import describe_scope
 from headroom.report.first_screen import describe_spread
 from lxml import html
 from report.conftest import HOSTILE
+from study import run_stage
 
 STUDIES = ("tiny", "translator", HOSTILE)
 """Names of studies; the last one is the classifier's, renamed."""
@@ -32,7 +33,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="module")
 def page(places: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("reports") / "compare.html"
-    main([*map(str, places), "--output", str(path)])
+    run_stage(compare, [*map(str, places), "--output", str(path)])
     return path
 
 
@@ -58,7 +59,7 @@ def test_the_board_has_a_mark_for_every_verdict(places: list[Path], page: Path) 
 def test_studies_that_are_not_finished_are_all_named(places: list[Path], tmp_path: Path) -> None:
     missing = [str(tmp_path / name) for name in ("starter", "sst2")]
     with pytest.raises(HeadroomError, match=r"starter: .*run it: make study\n.*STUDY=studies/sst2\.yaml$"):
-        main([str(places[0]), *missing, "--output", str(tmp_path / "page.html")])
+        run_stage(compare, [str(places[0]), *missing, "--output", str(tmp_path / "page.html")])
     assert not (tmp_path / "page.html").exists()
 
 

@@ -15,7 +15,7 @@ from headroom.claims.entries import read_papers
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.figures.embedding import pack_files
 from headroom.figures.numbers import Numbers, read_numbers
-from headroom.report.__main__ import main
+from headroom.report import __main__ as report
 from headroom.report.first_screen import Answer
 from headroom.report.page import sections
 from headroom.study.configuration import paths_in
@@ -23,6 +23,7 @@ from headroom.study.selection import rows_where
 from headroom.study.tables import TABLES, StudyTables
 from lxml import etree, html
 from report.conftest import HOSTILE, claimed
+from study import run_stage
 from tables import classified, curve, study
 
 AROUND = ["board", "explore"], ["paper", "cite", "provenance"]
@@ -55,7 +56,7 @@ def page_with(directory: Path, tables: list[Path], study: str = "part", **flags:
     """Return the page of a study that has some tables."""
     given = ["--tables", *map(str, tables), *claimed(directory, [*map(str, tables)])]
     given += [f"--{name}={path}" for name, path in flags.items()]
-    main(["--study", study, *given, "--output", str(directory / "page.html")])
+    run_stage(report, ["--study", study, *given, "--output", str(directory / "page.html")])
     return html.document_fromstring((directory / "page.html").read_text(encoding="utf-8"))
 
 

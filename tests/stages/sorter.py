@@ -12,6 +12,7 @@ from headroom.core.heads import Head
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.scores.declared import SCORES
 from models import pieces_of_strings
+from study import run_stage
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -31,12 +32,12 @@ def run(stage: ModuleType, place: Path, *more: object, epochs: Sequence[int] | N
     flag, chosen = ("--checkpoint", [2]) if epochs is None else ("--checkpoints", epochs)
     named = ["--engine", "causal", "--study", "letters", "--run", "sort.baseline.seed1", "--device", "cpu"]
     models = [flag, *(str(place / f"run/epoch{epoch}") for epoch in chosen)]
-    stage.main([*named, *models, "--corpus", str(place / "corpus"), *map(str, more)])
+    run_stage(stage, [*named, *models, "--corpus", str(place / "corpus"), *map(str, more)])
 
 
 def engine_of(place: Path) -> CausalEngine:
     """Return the engine of a run."""
-    return CausalEngine(corpus=place / "corpus", tokenizer_of=place / "run/epoch2", device="cpu")
+    return CausalEngine(corpus=place / "corpus", checkpoint=place / "run/epoch2", device="cpu")
 
 
 def logits_under(model: Any, act: Callable[[int, Tensor], Tensor], pieces: Tensor | None = None) -> Tensor:

@@ -30,6 +30,7 @@ from models import toy_text, write_encoder
 from safetensors.torch import load_file, save_file
 from scipy.stats import spearmanr
 from stages.stage_arguments import FEW, classifying, write_tsv
+from study import run_stage
 from tables import write_rows
 
 RUN = "translation.baseline.seed1"
@@ -98,8 +99,8 @@ def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list
 
 def correlated(path: Path, *flags: list[str]) -> pandas.DataFrame:
     words = ["--study", "s", "--run", RUN, "--output", str(path / "agreement.csv")]
-    given = agreement.build_parser().parse_args([*words, *(word for words in flags for word in words)])
-    return pandas.DataFrame(agreement.compare_criteria(read_criteria(given)))
+    job = agreement.Agreement.read([*words, *(word for words in flags for word in words)])
+    return pandas.DataFrame(agreement.compare_criteria(read_criteria(job, job.halves, job.pruning.main)))
 
 
 def values(table: pandas.DataFrame, first: str, second: str, column: str = "value") -> dict[str, float]:
@@ -299,7 +300,7 @@ def swept(tmp_path):
         for name in ("choose", "test"):
             write_tsv(tmp_path / "corpus" / f"{name}.tsv", right)
         given = [*classifying(tmp_path / "corpus", place), *FEW]
-        ablation_stage.main([*given, "--output", str(tmp_path / "ablation/own.csv")])
+        run_stage(ablation_stage, [*given, "--output", str(tmp_path / "ablation/own.csv")])
         return ABLATION.read(tmp_path / "ablation/own.csv")
 
     return sweep

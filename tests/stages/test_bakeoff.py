@@ -9,6 +9,7 @@ import pytest
 import torch
 from headroom.core.heads import all_heads, single_units
 from headroom.core.resamples import read_with_resamples
+from headroom.engines.command import open_engine
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.agreement import stage as agreement
@@ -24,6 +25,7 @@ from headroom.methods.criteria import REFERENCE
 from headroom.study.tables import open_tables
 from scipy.stats import spearmanr, ttest_1samp
 from stages.stage_arguments import FEW, QUICK, classifying, looking_at
+from study import run_stage
 from tables import write_rows
 
 RUNS = ["translation.baseline.seed1", "translation.baseline.seed2"]
@@ -64,7 +66,7 @@ def compared(tmp_path_factory):
     ]  # fmt: skip
     costs = write_rows(SCORES_COSTS, place / "costs.csv", rows)
     given = ["--study", "toy", "--task", "translation", "--curves", curves, "--costs", costs]
-    bakeoff.main([*map(str, given), "--output", str(place / "bakeoff.csv")])
+    run_stage(bakeoff, [*map(str, given), "--output", str(place / "bakeoff.csv")])
     return BAKEOFF.read(place / "bakeoff.csv")
 
 
@@ -117,7 +119,7 @@ def test_correlations_with_the_reference_and_mean_costs(compared, tmp_path):
         ]  # fmt: skip
         scores = write_rows(SCORES_COMPARED, tmp_path / f"scores_compared/{run}.csv", rows)
         given = ["--study", "toy", "--run", run, "--compared", str(scores)]
-        agreement.main([*given, "--output", str(tmp_path / f"agreement/{run}.csv")])
+        run_stage(agreement, [*given, "--output", str(tmp_path / f"agreement/{run}.csv")])
         found.append(spearmanr(*(SCORES[run, name, "all"] for name in ("output-norm", REFERENCE))).statistic)
         halves = [
             spearmanr(*(SCORES[run, name, half] for half in ("choose", "score"))).statistic
@@ -161,7 +163,7 @@ def made(request, tmp_path_factory):
     ]  # fmt: skip
     scores = write_rows(SCORES_COMPARED, place / "scores.csv", rows)
     found.flags, found.output = [*flags, "--scores", str(scores)], place / "retrained.csv"
-    bakeoff_retraining.main([*found.flags, *FLAGS, "--output", str(found.output)])
+    run_stage(bakeoff_retraining, [*found.flags, *FLAGS, "--output", str(found.output)])
     found.table = BAKEOFF_RETRAINING.read(found.output)
     found.main = found.table["metric"].iloc[0]
     return found
@@ -187,7 +189,7 @@ def test_rows_before_are_of_the_run_with_masked_heads(made):
 def batches_of(made):
     """Return a loaded model and the batches that the stage trains on."""
     flags = [*made.flags, "--output", "-", "--judge-on", "check"]
-    engine, _ = bakeoff_retraining.given_engine(bakeoff_retraining.build_parser, flags)
+    engine = open_engine(bakeoff_retraining.Retraining.read(flags))
     model = made.load()
     judged = engine.judged_set("check", 8 if made.main == "bleu" else None)
     return model, judged, engine.batches(model, engine.examples("train", 60), 12)

@@ -23,10 +23,11 @@ from headroom.experiments.removal import stage as removal
 from headroom.experiments.removal.declared import REMOVAL
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED, SCORES_COSTS
-from headroom.experiments.training import stage as training
+from headroom.experiments.training import fine_tuning
 from headroom.methods.criteria import criteria
 from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
+from study import run_stage
 from trainings import write_corpus
 
 ELSEWHERE = {"ablation", "confidence", "gates", "relevance"}
@@ -37,11 +38,11 @@ def self_attentive(place):
     corpus = write_corpus(place / "corpus", pairs=True)
     shape = ["--embedding", "8", "--hidden", "4", "--attention", "6", "--hops", "4", "--fully-connected", "8"]
     source = ["--source", "self-attentive", *shape, "--vocabulary", "120", "--penalty", "0.1"]
-    encoder.main(["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
+    run_stage(encoder, ["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
     where = ["--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")]
     written = ["--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"]
     few = ["--epochs", "2", "--learning-rate", "0.01", "--batch-size", "8", "--max-length", "600"]
-    training.main(["--engine", "classifier", *OWN, *where, *written, *few])
+    run_stage(fine_tuning, [*OWN, *where, *written, *few])
     epochs = [place / "run" / f"epoch{epoch}" for epoch in (1, 2)]
     return SimpleNamespace(place=place, corpus=corpus, epochs=epochs, sites=["E1"], heads=4)
 
@@ -57,8 +58,8 @@ def made(request, tmp_path_factory):
         )
     else:
         found = self_attentive(place)
-    scores_stage.main(arguments(found, place / "scores.csv", several=True))
-    ablation_stage.main(arguments(found, place / "ablation.csv", *FEW, "--halves", str(place / "halves.csv")))
+    run_stage(scores_stage, arguments(found, place / "scores.csv", several=True))
+    run_stage(ablation_stage, arguments(found, place / "ablation.csv", *FEW, "--halves", str(place / "halves.csv")))
     found.scores = ["--scores", str(place / "scores.csv")]
     found.ablation = ["--ablation", str(place / "ablation.csv")]
     return found
@@ -75,7 +76,7 @@ def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
     model = ClassificationModel.load(made.epochs[-1], "cpu")
     model.remove(parse_profile(f"{made.sites[-1]}:3", model.sites))
     model.save(tmp_path / "sliced")
-    evaluation.main([*arguments(made, tmp_path / "sliced.csv", *FEW), "--checkpoint", str(tmp_path / "sliced")])
+    run_stage(evaluation, [*arguments(made, tmp_path / "sliced.csv", *FEW), "--checkpoint", str(tmp_path / "sliced")])
     expected = EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
     rows = table[(table["set"] == "test") & (table["layer"] == len(made.sites)) & (table["head"] == 3)]
     assert rows.set_index("metric")["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
@@ -85,19 +86,19 @@ def test_stages_that_follow(made, tmp_path):
     """Scores and ablation are compared, one head is kept, and curves are within sites."""
     assert (SCORES.read(made.scores[1])["value"] > 0).all()
     more = [*made.scores, *made.ablation, "--gates", "--halves", str(made.place / "halves.csv")]
-    agreement.main([*OWN, *more, "--output", str(tmp_path / "agreement.csv")])
+    run_stage(agreement, [*OWN, *more, "--output", str(tmp_path / "agreement.csv")])
     table = AGREEMENT.read(tmp_path / "agreement.csv")
     assert {*table["between"]} == {"set", "criterion", *(["epoch"] if len(made.epochs) > 1 else [])}
     rows = table[table["between"] == "criterion"]
     assert {*rows["a"], *rows["b"]} == {"gradient-example", "gradient-token", "ablation"}
-    keep_one.main(arguments(made, tmp_path / "keep.csv", *FEW))
+    run_stage(keep_one, arguments(made, tmp_path / "keep.csv", *FEW))
     table = KEEP_ONE.read(tmp_path / "keep.csv")
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
     assert [f"E{layer}" for layer in sorted(set(chosen["layer"]))] == made.sites
     last = SimpleNamespace(corpus=made.corpus, epochs=made.epochs[-1:])  # ablation is of the last epoch
     given = arguments(last, tmp_path / "curves.csv", *FEW, *made.scores, *made.ablation, several=True)
     orders = ["--orders", "gradient-token", "ablation", "random", "reverse", "--rescored", "gradient-token"]
-    pruning.main([*given, *orders, "--step", "0.5", "--scopes", "sites", "--random-draws", "1"])
+    run_stage(pruning, [*given, *orders, "--step", "0.5", "--scopes", "sites", "--random-draws", "1"])
     table = PRUNING.read(tmp_path / "curves.csv")
     assert [*dict.fromkeys(table["scope"])] == made.sites
     assert set(table["heads_total"]) == {4}
@@ -106,7 +107,7 @@ def test_stages_that_follow(made, tmp_path):
 def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp_path):
     for repair in ([], ["--repair", "refit"]):
         given = arguments(made, tmp_path / "removal.csv", *FEW, *made.scores, *repair)
-        removal.main([*given, "--sliced", str(tmp_path / "sliced")])
+        run_stage(removal, [*given, "--sliced", str(tmp_path / "sliced")])
         checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
         assert checks["identical_outputs"] == 1
         assert checks["largest_logit_difference"] < 1e-4
@@ -125,7 +126,7 @@ def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp
 )
 def test_learned_gates_and_their_controls(made, tmp_path, way):
     more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
-    gates.main(arguments(made, tmp_path / "pruned.csv", *BRIEF_GATES, *FEW, *way, *more))
+    run_stage(gates, arguments(made, tmp_path / "pruned.csv", *BRIEF_GATES, *FEW, *way, *more))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["heads"]) == {made.heads}
     for path in (tmp_path / "models").glob("*/epoch?"):
@@ -135,7 +136,9 @@ def test_learned_gates_and_their_controls(made, tmp_path, way):
 
 def scored(own, place, *flags):
     model = [*classifying(own / "corpus", own / "epoch3", several=True), "--examples", "6"]
-    scores_stage.main([*model, *flags, "--output", str(place / "scores.csv"), "--costs", str(place / "costs.csv")])
+    run_stage(
+        scores_stage, [*model, *flags, "--output", str(place / "scores.csv"), "--costs", str(place / "costs.csv")]
+    )
     return SCORES_COMPARED.read(place / "scores.csv"), SCORES_COSTS.read(place / "costs.csv")
 
 

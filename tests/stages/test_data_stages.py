@@ -19,9 +19,10 @@ from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
 from headroom.data.pieces import Pieces
+from headroom.preparation import acquire as acquire_stage
 from headroom.preparation import encoder, vocabulary
-from headroom.preparation.acquire import main as acquire_main
 from models import write_encoder
+from study import run_stage
 from trainings import LABELS as FINE_TUNED
 from trainings import write_corpus
 
@@ -33,8 +34,7 @@ UNREACHABLE = "http://127.0.0.1:9/x"
 
 def acquire(kind: str, output: Path, settings: dict[str, Any], *flags: str) -> dict[str, Any]:
     """Run the stage and return `corpus.json`, if there is one."""
-    section = "treebank" if kind == "trees" else "corpus"
-    acquire_main(["--kind", kind, "--output", str(output), "--settings", json.dumps({section: settings}), *flags])
+    run_stage(acquire_stage, [json.dumps({kind: settings, "output": str(output)}), *flags])
     return record_of(output)
 
 
@@ -45,9 +45,9 @@ def record_of(corpus: Path) -> dict[str, Any]:
 
 def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environment: str) -> Any:
     """Run the stage in a process of its own, and return how it ended."""
-    command = [sys.executable, "-m", "headroom", "acquire", "--kind", kind, "--output", str(tmp_path / "corpus")]
+    job = json.dumps({kind: settings, "output": str(tmp_path / "corpus")})
     return subprocess.run(
-        [*command, "--settings", json.dumps({"corpus": settings})],
+        [sys.executable, "-m", "headroom", "acquire", job],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"), **environment},
         capture_output=True,
         text=True,
@@ -336,7 +336,7 @@ def prepared(tmp_path_factory):
     lines = (corpus / "choose.source").read_bytes().split(b"\n")
     lines[3] = "The\u0085dogs\rwait\u2028 \u4e16.".encode()
     (corpus / "choose.source").write_bytes(b"\n".join(lines))
-    vocabulary.main(["--corpus", str(corpus), "--output", str(output), "--size", "220"])
+    run_stage(vocabulary, ["--corpus", str(corpus), "--output", str(output), "--size", "220"])
     return corpus, output
 
 
@@ -371,11 +371,24 @@ def test_fairseq_reads_back_every_sentence(prepared):
 def test_too_large_a_vocabulary_leaves_nothing_new(toy, tmp_path):
     flags = ["--corpus", str(toy.corpus), "--output", str(tmp_path / "out")]
     with pytest.raises(HeadroomError, match=r"vocabulary\.size: 30000 pieces, .* allows at most \d+;"):
-        vocabulary.main([*flags, "--size", "30000"])
+        run_stage(vocabulary, [*flags, "--size", "30000"])
     assert list((tmp_path / "out").iterdir()) == []
 
 
-TINY = ["--layers", "1", "--heads", "2", "--width", "8", "--feed-forward", "8", "--vocabulary", "120"]
+TINY = [
+    "--source",
+    "new",
+    "--layers",
+    "1",
+    "--heads",
+    "2",
+    "--width",
+    "8",
+    "--feed-forward",
+    "8",
+    "--vocabulary",
+    "120",
+]
 
 
 @pytest.fixture(scope="module")
@@ -385,7 +398,7 @@ def sentences(tmp_path_factory):
 
 def made(corpus, output, *more):
     """Run the stage that makes an encoder and return its files."""
-    encoder.main(["--corpus", str(corpus), "--output", str(output), *map(str, more)])
+    run_stage(encoder, ["--corpus", str(corpus), "--output", str(output), *map(str, more)])
     return sorted(path.name for path in output.iterdir())
 
 

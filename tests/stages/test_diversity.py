@@ -8,11 +8,12 @@ from headroom.study.selection import rows_where
 from models import toy_text, write_encoder, write_self_attentive
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import classifying, looking_at, write_tsv
+from study import run_stage
 
 
 def test_steps_of_a_translation_model_are_those_between_the_files(toy, tmp_path):
     given = [*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10"]
-    diversity.main([*given, "--output", str(tmp_path / "table.csv")])
+    run_stage(diversity, [*given, "--output", str(tmp_path / "table.csv")])
     table = DIVERSITY.read(tmp_path / "table.csv")
     before, after = (load_file(path / "model.safetensors") for path in toy.checkpoints)
     for kind, place in (("E", "encoder.layers.0.self_attn"), ("A", "decoder.layers.0.encoder_attn")):
@@ -31,7 +32,7 @@ def moved(place, write, changes):
         state[name][where] += change
     save_file(state, weights, metadata={"format": "pt"})
     given = classifying(place, place / "epoch1", place / "epoch2", several=True)
-    diversity.main([*given, "--batch-examples", "5", "--output", str(place / "table.csv")])
+    run_stage(diversity, [*given, "--batch-examples", "5", "--output", str(place / "table.csv")])
     return DIVERSITY.read(place / "table.csv")
 
 

@@ -41,6 +41,7 @@ from stages.sorter import (
     without,
 )
 from stages.stage_arguments import QUICK, looking_at
+from study import run_stage
 from tables import write_rows
 
 
@@ -372,10 +373,10 @@ SWEEPS = {
 def test_shards_of_a_translation_model_merge_too(toy, lively_checkpoint, tmp_path):
     """Sentences are packed with those of other profiles, which differ by shard."""
     flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check", "far", "--output"]
-    ablation.main([*flags, str(tmp_path / "whole.csv")])
+    run_stage(ablation, [*flags, str(tmp_path / "whole.csv")])
     for number in "12":
-        ablation.main([*flags, str(tmp_path / f"{number}.npz"), "--shard", f"{number}/2"])
-    ablation.main([*flags, str(tmp_path / "merged.csv"), "--merge", *(str(tmp_path / f"{n}.npz") for n in "12")])
+        run_stage(ablation, [*flags, str(tmp_path / f"{number}.npz"), "--shard", f"{number}/2"])
+    run_stage(ablation, [*flags, str(tmp_path / "merged.csv"), "--merge", *(str(tmp_path / f"{n}.npz") for n in "12")])
     assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 

@@ -19,6 +19,7 @@ from headroom.experiments.training.declared import TRAINING
 from headroom.settings.answers import DecodingSettings
 from safetensors.torch import load_file
 from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at
+from study import run_stage
 
 
 def arguments(toy, checkpoint, place, *more):
@@ -34,7 +35,7 @@ def judged(toy, model):
 
 def test_pruned_models_load_and_do_what_the_table_says(toy, lively_checkpoint, tmp_path):
     strengths = ["--penalties", "1e-9", "20", "--gate-learning-rate", "2", "--learning-rate", "1e-6"]
-    gates.main(arguments(toy, lively_checkpoint, tmp_path, "--models", str(tmp_path / "models"), *strengths))
+    run_stage(gates, arguments(toy, lively_checkpoint, tmp_path, "--models", str(tmp_path / "models"), *strengths))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     for name in ("1e-09", "20"):
         model = Seq2SeqModel.load(tmp_path / "models" / name / "epoch2", "cpu")
@@ -49,7 +50,7 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, lively_checkpoint, t
 
 def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
     ways = ["--scope", "E", "--penalties", "1e-9", "20", "--gate-learning-rate", "2"]
-    gates.main(arguments(toy, lively_checkpoint, tmp_path, *ways, "--learned", str(tmp_path / "gates.csv")))
+    run_stage(gates, arguments(toy, lively_checkpoint, tmp_path, *ways, "--learned", str(tmp_path / "gates.csv")))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["setting"], table["kept"], table["heads"])) == {(1e-9, 8, 8), (20, 0, 8)}
     assert set(zip(table["updates"], table["gate_updates"])) == {(8, 6)}
@@ -58,11 +59,11 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
 
 def test_controls(toy, lively_checkpoint, tmp_path):
     scores = str(tmp_path / "scores.csv")
-    scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
+    run_stage(scores_stage, [*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
     more = ["--method", "controls", "--scope", "E", "--scores", scores, "--kept-shares", "0.25"]
     more += ["--random-draws", "2", "--training", str(toy.directory / "training.csv")]
     more += ["--models", str(tmp_path / "models"), "--save", "all", "random2-0.25"]
-    gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
+    run_stage(gates, arguments(toy, lively_checkpoint, tmp_path, *more))
     table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
     found = {(row.method, row.draw, row.kept, row.heads) for row in table.itertuples()}
     assert found == {("continued", 0, 8, 8), ("gradient", 0, 2, 8), ("random", 1, 2, 8), ("random", 2, 2, 8)}
@@ -85,12 +86,13 @@ def from_the_start(toy, place, *more, seed=1):
     """Train a layout of the toy run from the start; return its checkpoints by epoch."""
     place.mkdir(exist_ok=True)
     (place / "some.profile").write_text(f"{PROFILE}\n")
-    training.main(
+    run_stage(
+        training,
         [
             *("--data", str(toy.data), "--work", str(place / "work"), "--checkpoints", str(place / "run")),
             *("--output", str(place / "training.csv"), "--device", "cpu", "--epochs", "2", *RUN_SHAPE),
             *("--profile", str(place / "some.profile"), "--seed", str(seed), *more),
-        ]
+        ],
     )
     return {path.name: path for path in (place / "run").glob("epoch*")}
 
@@ -99,7 +101,7 @@ def from_scratch_table(toy, checkpoint, place, *more):
     """Train it further, judge it, and return the table."""
     flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF_GATES, "--setting", "0.01", *more]
     model = ["--other", str(place / "run" / "epoch2"), "--training", str(place / "training.csv")]
-    from_scratch.main([*flags, *model, "--output", str(place / "scratch.csv")])
+    run_stage(from_scratch, [*flags, *model, "--output", str(place / "scratch.csv")])
     return PRUNED_MODELS.read(place / "scratch.csv")
 
 
@@ -150,7 +152,7 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             more = ["--training", str(tmp_path / "training.csv"), "--penalties", "0.01"]
-            gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
+            run_stage(gates, arguments(toy, lively_checkpoint, tmp_path, *more))
         table = PRUNED_MODELS.read(tmp_path / "pruned.csv")
         assert set(zip(table["start"], table["total_updates"])) == {(start, 58)}
         assert ("had not converged" in caplog.text) == (start == "falling")

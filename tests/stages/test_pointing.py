@@ -25,6 +25,7 @@ from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
 from headroom.study.selection import rows_where
 from stages.stage_arguments import classifying, looking_at
+from study import run_stage
 from tables import write_rows
 
 QUICK = ["--resamples", "20", "--frequent-tokens", "50"]
@@ -38,7 +39,7 @@ def treebank(toy):
 def table(toy, tmp_path_factory):
     path = tmp_path_factory.mktemp("pointing") / "table.csv"
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), "--models", "trained", "untrained"]
-    attention_stats.main([*given, *QUICK, "--output", str(path)])
+    run_stage(attention_stats, [*given, *QUICK, "--output", str(path)])
     return ATTENTION_STATS.read(path)
 
 
@@ -56,7 +57,7 @@ def test_models_differ_and_say_so(table):
 def test_numbers_do_not_depend_on_batches(table, toy, tmp_path, monkeypatch):
     monkeypatch.setattr(attention_stats, "BATCH_EXAMPLES", 5)
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK]
-    attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
+    run_stage(attention_stats, [*given, "--output", str(tmp_path / "again.csv")])
     again = ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
     assert again == pytest.approx(rows_where(table, model="trained")["value"].to_numpy(), abs=1e-6)
 
@@ -66,7 +67,7 @@ def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_p
     model.remove(parse_profile("E1:1 E1:2 E1:3 E1:4 E2:2 D1:1", model.sites))
     model.save(tmp_path / "epoch2")
     given = [*looking_at(toy, tmp_path / "epoch2"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
-    attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
+    run_stage(attention_stats, [*given, "--output", str(tmp_path / "pruned.csv")])
     table = ATTENTION_STATS.read(tmp_path / "pruned.csv")
     assert set(table["model"]) == {"hard-concrete.E.0.01"}
     of_heads = table[table["measure"] != "mean-margin"]
@@ -81,7 +82,7 @@ def test_without_treebank_and_training_text_the_rest_is_measured(toy, tmp_path):
     for side in ("source", "target"):
         write_lines(corpus / f"check.{side}", (toy.corpus / f"check.{side}").read_text().splitlines()[:4])
     given = [*looking_at(toy, toy.checkpoints[-1]), *QUICK, "--corpus", str(corpus)]
-    attention_stats.main([*given, "--output", str(tmp_path / "table.csv")])
+    run_stage(attention_stats, [*given, "--output", str(tmp_path / "table.csv")])
     table = ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["measure"]) == {"confidence", "offset"}
     assert "examples:4" in table["signature"][0]
@@ -96,7 +97,7 @@ def test_a_classifier(own, tmp_path):
     write_lines(tmp_path / "trees.conllu", [*rows, "", *rows, ""])
     given = [*classifying(own / "corpus", own / "epoch3"), *QUICK, "--frequent-tokens", "3"]
     trees = ["--treebank", str(tmp_path / "trees.conllu"), "--relations", "nsubj"]
-    attention_stats.main([*given, *trees, "--output", str(tmp_path / "table.csv")])
+    run_stage(attention_stats, [*given, *trees, "--output", str(tmp_path / "table.csv")])
     table = ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["kind"]) == {"E", ""}
     assert set(table["measure"]) == {"confidence", "offset", "relation", "rare", "mean-margin"}
@@ -127,7 +128,7 @@ def test_a_classifier(own, tmp_path):
 
 
 def explained(toy, output):
-    relevance.main([*looking_at(toy, toy.checkpoints[-1]), "--output", str(output), "--examples", "7"])
+    run_stage(relevance, [*looking_at(toy, toy.checkpoints[-1]), "--output", str(output), "--examples", "7"])
     return RELEVANCE.read(output)
 
 
@@ -151,7 +152,7 @@ ALPHA_BETA = ["--rule", "alpha-beta", "--alpha", "2"]
 @pytest.mark.parametrize(("flags", "rule"), [([], EpsilonRule(1e-6)), (ALPHA_BETA, AlphaBetaRule(2, 1e-6))])
 def test_relevance_of_a_classifier_by_the_rule_that_is_set(own, tmp_path, flags, rule):
     given = [*classifying(own / "corpus", own / "epoch3"), *flags]
-    relevance.main([*given, "--output", str(tmp_path / "relevance.csv")])
+    run_stage(relevance, [*given, "--output", str(tmp_path / "relevance.csv")])
     table = RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 8 * 2 * 3 + 1
     text = read_labelled(own / "corpus/check.tsv", None)
@@ -199,7 +200,7 @@ def test_roles_of_several_tables(tmp_path):
             rows += [relation(half, value, head=2, trees=trees) for half in ("choose", "score")]
         rows = [one | {"model": model, "signature": "set:check"} for one in rows]
         paths.append(str(write_rows(ATTENTION_STATS, tmp_path / f"{model}.csv", rows)))
-    roles.main(["--pointing", *paths, "--output", str(tmp_path / "roles.csv")])
+    run_stage(roles, ["--pointing", *paths, "--output", str(tmp_path / "roles.csv")])
     table = ROLES.read(tmp_path / "roles.csv")
     shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].fillna(-1).values.tolist()
     assert shown == [
@@ -275,7 +276,7 @@ def write_roles(path, roles):
 
 def traced(toy, tmp_path, *more, roles=HELD):
     given = [*looking_at(toy, toy.checkpoints[-1]), "--roles", str(write_roles(tmp_path / "roles.csv", roles))]
-    attention_maps_stage.main([*given, "--output", str(tmp_path / "maps.json"), *more])
+    run_stage(attention_maps_stage, [*given, "--output", str(tmp_path / "maps.json"), *more])
     return json.loads((tmp_path / "maps.json").read_text())
 
 

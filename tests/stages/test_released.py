@@ -19,6 +19,7 @@ from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.preparation import released
 from models import WORDS, toy_text, write_encoder
 from safetensors.torch import load_file, save_file
+from study import run_stage
 
 FILES = ["bpecodes", "model.safetensors", "moses.json", "target_vocab.json", "vocab.json"]
 
@@ -53,8 +54,8 @@ def output(directory):
 
 
 def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
-    released.main(["--path", str(release.directory), *output(tmp_path / "a")])
-    released.main(["--path", str(archive), "--sha256", sha256(archive), *output(tmp_path / "b")])
+    run_stage(released, ["--fairseq.path", str(release.directory), *output(tmp_path / "a")])
+    run_stage(released, ["--fairseq.path", str(archive), "--sha256", sha256(archive), *output(tmp_path / "b")])
     for name in (f"run/epoch1/{name}" for name in FILES):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name), name
     assert {path.name for path in (tmp_path / "b/run/epoch1").iterdir()} >= {*FILES}
@@ -64,12 +65,12 @@ def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
 
 def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
     with serving(archive.parent) as place:
-        released.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path / "a")])
+        run_stage(released, ["--url", f"{place}/wmt.tar.bz2", *output(tmp_path / "a")])
     assert (tmp_path / "a/downloads/wmt.tar.bz2").read_bytes() == archive.read_bytes()
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror/released").symlink_to(archive.parent)
     where = ["--url", "http://127.0.0.1:9/wmt.tar.bz2", "--mirror", str(tmp_path / "mirror")]
-    released.main([*where, *output(tmp_path / "b")])
+    run_stage(released, [*where, *output(tmp_path / "b")])
     assert sha256(tmp_path / "a/run/epoch1/model.safetensors") == sha256(tmp_path / "b/run/epoch1/model.safetensors")
 
 
@@ -77,18 +78,22 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     (tmp_path / "web").mkdir()
     (tmp_path / "web/wmt.tar.bz2").write_bytes(b"<html>log in first</html>" * 50)
     with serving(tmp_path / "web") as place, pytest.raises(HeadroomError, match=r"wmt\.tar\.bz2: cannot unpack"):
-        released.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path)])
+        run_stage(released, ["--url", f"{place}/wmt.tar.bz2", *output(tmp_path)])
     assert [path for path in tmp_path.rglob("*") if path.is_file() and "web" not in path.parts] == []
 
 
 REFUSED = [
-    ([], "give either"),
-    (["--path", "missing"], "key path: no directory or archive missing in /"),
-    (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
-    (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
-    (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
-    (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2: contains no file called best\.pt"),
-    (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: checksum mismatch, expected sha256 0+, found"),
+    ([], "no model for the engine fairseq"),
+    (["--codes-file", "a"], "give either"),
+    (["--fairseq.path", "missing"], "key path: no directory or archive missing in /"),
+    (["--fairseq.path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
+    (["--fairseq.path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
+    (["--fairseq.path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
+    (["--fairseq.path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2: contains no file called best\.pt"),
+    (
+        ["--fairseq.path", "ARCHIVE", "--sha256", "0" * 64],
+        r"wmt\.tar\.bz2: checksum mismatch, expected sha256 0+, found",
+    ),
     (["--url", "http://127.0.0.1:9/a.tar"], r"a\.tar: cannot download from http://127\.0\.0\.1:9/a\.tar"),
 ]
 
@@ -98,7 +103,7 @@ def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tm
     places, wrong = {"RELEASE": str(release.directory), "ARCHIVE": str(archive)}, []
     for flags, message in REFUSED:
         with pytest.raises(HeadroomError) as caught:
-            released.main([*(places.get(flag, flag) for flag in flags), *output(tmp_path)])
+            run_stage(released, [*(places.get(flag, flag) for flag in flags), *output(tmp_path)])
         left = [path for path in tmp_path.rglob("*") if path.is_file()]
         if not re.search(message, str(caught.value)) or str(caught.value).count("\n") > 1 or left:
             wrong.append((flags, str(caught.value), left))
@@ -122,17 +127,8 @@ def corpus(tmp_path):
 
 def adopted(corpus, classifier, tmp_path, *flags):
     run = tmp_path / "run/epoch1"
-    given = [
-        "--engine",
-        "classifier",
-        "--path",
-        str(classifier),
-        "--corpus",
-        str(corpus),
-        "--checkpoints",
-        str(run.parent),
-    ]
-    released.main([*given, *flags])
+    given = ["--engine", "classifier", "--released.path", classifier, "--corpus", corpus, "--checkpoints", run.parent]
+    run_stage(released, [*given, *flags])
     return ClassificationModel.load(run, "cpu")
 
 
@@ -179,7 +175,7 @@ def test_labels_in_another_order_than_the_unnamed_outputs_are_refused_with_the_r
     with pytest.raises(HeadroomError, match=message):
         adopted(corpus, unnamed, tmp_path)
     assert not (tmp_path / "run/epoch1").exists()
-    assert adopted(corpus, unnamed, tmp_path, "--below-chance", "true").labels == THREE
+    assert adopted(corpus, unnamed, tmp_path, "--below-chance").labels == THREE
 
 
 def test_other_labels_are_refused(corpus, tmp_path):

@@ -9,6 +9,7 @@ from headroom.experiments.timing import stage as timing
 from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES
 from headroom.experiments.update_cost import stage as update_cost
 from stages.stage_arguments import looking_at
+from study import run_stage
 
 FEW = ["--shares", "0.25", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
 
@@ -18,9 +19,9 @@ def timed(toy, lively_checkpoint, tmp_path_factory):
     place = tmp_path_factory.mktemp("timing")
     scores = str(place / "scores.csv")
     scored = looking_at(toy, lively_checkpoint, several=True)
-    scores_stage.main([*scored, "--set", "check", "--examples", "6", "--output", scores])
+    run_stage(scores_stage, [*scored, "--set", "check", "--examples", "6", "--output", scores])
     outputs = ["--output", str(place / "timing.csv"), "--samples", str(place / "samples.csv")]
-    timing.main([*looking_at(toy, lively_checkpoint), "--scores", scores, "--set", "check", *outputs, *FEW])
+    run_stage(timing, [*looking_at(toy, lively_checkpoint), "--scores", scores, "--set", "check", *outputs, *FEW])
     return TIMING.read(place / "timing.csv"), TIMING_SAMPLES.read(place / "samples.csv")
 
 
@@ -53,8 +54,8 @@ def test_masking_saves_no_work_and_slicing_does(timed):
 def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
     arms = {"plain": {"method": "baseline"}, "repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]}}
     flags = ["--study", "toy", "--data", str(data), "--output", str(tmp_path), "--repeats", "3", "--device", "cpu"]
-    given = update_cost.build_parser().parse_args([*flags, *RUN_SHAPE, "--settings", json.dumps({"arms": arms})])
-    updates, about = update_cost.prepare_updates(given, update_cost.arms_from(given))
+    job = update_cost.UpdateCost.read([*flags, *RUN_SHAPE, "--arms", json.dumps(arms)])
+    updates, about = update_cost.prepare_updates(job)
     first = {name: update() for name, update in updates.items()}
     second = {name: update() for name, update in updates.items()}
     assert first["plain"]["loss"] == pytest.approx(first["repelled"]["loss"])

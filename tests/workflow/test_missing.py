@@ -106,7 +106,7 @@ def test_make_is_told_the_same_in_one_answer(told, tmp_path: Path, capsys: pytes
     study = {"study": "mine", "seeds": [1], "tasks": classifier(valid="none.tsv", test="gone.tsv")}
     (tmp_path / "mine.yaml").write_text(json.dumps(study))
     with pytest.raises(SystemExit):
-        run(main, ["mine.yaml"])
+        run(lambda: main("mine.yaml"))
     assert capsys.readouterr().err.count("; correct the path") == 3
 
 

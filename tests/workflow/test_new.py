@@ -18,6 +18,7 @@ from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
 from models import SOURCES, toy_text, write_decoder, write_encoder, write_translator
+from study import run_stage
 from transformers import LlamaForCausalLM, Olmo2Config, Olmo2ForCausalLM
 
 WORDS = ["the", "old", "red", "house", "a", "small", "dog", "sees", "many", "birds", "near", "that", "tree", "one"]
@@ -45,7 +46,7 @@ def decoder(name: str, *of: Any, **more: Any) -> str:
 
 def written(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[Study, str]:
     """Return the study that is written in studies/, as the workflow reads it, and what is printed."""
-    new.main(arguments)
+    run_stage(new, arguments)
     (path,) = Path("studies").glob("*.yaml")
     return read_study(str(path)), capsys.readouterr().out
 
@@ -119,7 +120,7 @@ def test_a_study_that_is_there_is_not_overwritten() -> None:
     Path("studies").mkdir()
     write("studies/mine.yaml", ["study: precious"])
     with pytest.raises(HeadroomError, match="exists already"):
-        new.main([decoder("mine"), "--text", text])
+        run_stage(new, [decoder("mine"), "--text", text])
     assert Path("studies/mine.yaml").read_text() == "study: precious\n"
 
 
@@ -146,7 +147,7 @@ def test_the_lines_of_the_page_score_draw_cut_and_save(tmp_path: Path, monkeypat
     assert list(drawn["heads_removed"].unique()) == list(range(9))
     assert (tmp_path / "atlas.svg").read_text("utf-8").count("<title>E") == 8
     assert (tmp_path / "curve.png").stat().st_size > 1000
-    engine = ClassificationEngine(corpus="corpus", labels_of="classifier")
+    engine = ClassificationEngine(corpus="corpus", checkpoint="classifier")
     smaller = engine.load("smaller")
     gone = drawn[drawn["heads_removed"] == 2].set_index("metric")
     judged = engine.judged_set("test").judge(smaller)

@@ -1,6 +1,5 @@
 """What an edit reruns: a changed key the jobs that take it, an edited file those that import it, and nothing else."""
 
-import argparse
 import copy
 import importlib
 import json
@@ -13,14 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import yaml
 from dag import PlannedJob, list_jobs
-from headroom.__main__ import write_flags
+from headroom.__main__ import job_of
 from headroom.core.errors import HeadroomError
+from headroom.engines.command import OWN as OWN_SECTIONS
 from headroom.missing import wrong_criteria
+from headroom.settings.job import list_flags
 from headroom.settings.load import load_study
 from headroom.settings.study import Study
 from headroom.study.plan import Plan
@@ -92,10 +93,6 @@ BESIDE = {
 """By keys, the rules whose jobs depend on them by other flags than their own."""
 
 
-class ParsedError(Exception):
-    """A command line was read as far as it goes; carries its parser."""
-
-
 @dataclass(frozen=True)
 class Planned:
     """A study and its jobs, none of which is run."""
@@ -139,21 +136,21 @@ def taken(planned: Planned) -> dict[tuple[str, ...], set[tuple[str, str]]]:
     return found
 
 
+SECTIONS = {
+    **dict.fromkeys(("parallel", "labelled", "documents"), "corpus"),
+    **{"trees": "treebank", "fairseq": "released", "scoring": "scores"},
+}
+"""By field of a job, the section of the configuration that it is, if that has another name."""
+
+
 def keys_of(job: PlannedJob) -> list[str]:
-    """Return the keys of the configuration that a program takes, the flags of a job given."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(argparse.ArgumentParser, "error", stop)  # flags that name files are missing
-        try:
-            importlib.import_module(module_of(job.stage)).main([*write_flags(job.decided)])
-        except ParsedError as parsed:
-            return list(parsed.args[0].get_default("flags") or {})
-        except HeadroomError:  # it takes files alone
-            return []
-    raise AssertionError(f"{job.stage} runs without files")
-
-
-def stop(parser: argparse.ArgumentParser, message: str) -> NoReturn:
-    raise ParsedError(parser)
+    """Return the keys of the configuration that a program takes: those of the sections of its job."""
+    kind = job_of(importlib.import_module(module_of(job.stage)))
+    told = {
+        name for name in kind.model_fields if name in job.decided or OWN_SECTIONS.get(name) == job.decided.get("engine")
+    }
+    named = (name.partition(".") for name, _ in list_flags(kind) if "." in name)
+    return [f"{SECTIONS.get(name, name)}.{key}" for name, _, key in named if name in told]
 
 
 def changes(section: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
@@ -265,11 +262,13 @@ def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str
 LOADING = """
 import importlib, json, os, sys
 import fairseq, transformers  # what takes long to import and is not of the package
+from headroom.__main__ import job_of
 
 for line in sys.stdin:
     name, module, words = json.loads(line)
     if not os.fork():
-        importlib.import_module(module).main(words)
+        program = importlib.import_module(module)
+        program.run(job_of(program).read(words))
         loaded = [str(module.__file__) for key, module in sys.modules.items() if key.startswith("headroom.")]
         with open(f"{name}.loaded", "w") as stream:
             json.dump(loaded, stream)
@@ -289,7 +288,7 @@ def test_what_a_running_stage_loads_is_in_its_import_closure(finished: Finished,
         if name not in lines:
             module, *others, engine = json.loads(job.code)
             known[name] = {*sources.of_stage(module, *others, engine=engine)}
-            lines[name] = json.dumps([name, module, [*write_flags(job.told)]])
+            lines[name] = json.dumps([name, module, [json.dumps(job.told)]])
     inside = {**os.environ, "PYTHONPATH": str(root / "workflow")}
     command = [sys.executable, "-c", LOADING]
     ended = subprocess.run(

@@ -16,24 +16,26 @@ WRONG_WORDS = re.findall(
   => usage: python -m headroom <stage> [--help]
 nothing => error: nothing: unknown stage; python -m headroom --help lists the stages
 nothing '{}' => error: nothing: unknown stage
-scores => scores: error: the following arguments are required: --checkpoints
-scores --engine jax => error: argument --engine: invalid choice: 'jax'
+scores => error: corpus: missing; give it as python -m headroom scores --help says
+scores SOME --engine jax => error: engine: Input should be 'causal', 'classifier' or 'seq2seq' (got 'jax')
 scores SOME --exmaples 3 => scores: error: unrecognized arguments: --exmaples 3
-scores SOME --settings [1] => argument --settings: must have the form {"section": {"key": value}}
-scores SOME --settings { => argument --settings: is not JSON
-scores SOME --settings '{"scores": {"exmaples": 3}}' => error: --exmaples: does not apply here; leave it out
+scores '{"scores": {"exmaples": 3}}' SOME => error: scores.exmaples: Extra inputs are not permitted
+scores '{' SOME => error: scores: not JSON
+scores SOME --scores [1] => error: scores
+scores SOME --windows.length 64 => error: windows: does not apply to the engine seq2seq; leave it out
 scores SOME --set check --set => argument --set: expected one argument
-training --method svgd --stepsize -1 ONE => error: --stepsize -1:
-training --method svgd --beta 1 ONE => error: --beta: does not apply with --method svgd; leave it out
-training --method svgd --until 0 ONE => error: --until 0: not an epoch; give a number from 1
-acquire => acquire: error: the following arguments are required: --kind
-acquire --kind parallel --source catalogue --dataset europarl --output x
-  => error: --dataset europarl: input should be 'multi30k'
-encoder --source directory --corpus x --output x => error: --path: missing; --source directory requires it
-new => new: error: the following arguments are required: model
+training --method svgd --stepsize -1 ONE => error: arm.stepsize: Input should be greater than 0 (got '-1')
+training --method svgd --beta 1 ONE => error: arm.beta: Extra inputs are not permitted
+training --method svgd --until 0 ONE => error: until: Input should be greater than 0 (got '0')
+acquire --output x => error: acquire: 0 sources; give one of parallel, labelled, documents, trees
+acquire --parallel.source catalogue --parallel.dataset europarl --output x
+  => error: parallel.dataset: Input should be 'multi30k'
+encoder --source directory --corpus x --output x => error: encoder.path: missing
+new => error: the following arguments are required: MODEL
 new . --text none => error: .: no weights; add model.safetensors
+new . --text a b c => error: text: List should have at most 2 items
 compare none --output x => error: none
-report --study x => report: error: the following arguments are required: --output
+report --study x => error: output: missing
 """,
     flags=re.M,
 )

@@ -1,23 +1,25 @@
 """`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them.
 
-`python -m headroom <stage> '{"<flag>": <value>, ...}'` runs a job of the workflow. Options may stand before the stage:
+`python -m headroom <stage> '{"<field>": <value>, ...}'` runs a job of the workflow; every field is a flag, too.
+Options may stand before the stage:
 `--libraries NAME`, the environment of the job in `envs/`, whose libraries a fork server has imported, and
 `--benchmark FILE`, to which the time and memory of the job are written.
 """
 
 import importlib
-import json
 import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import get_type_hints
 
 from headroom.core.command import run
 from headroom.core.files import atomic_path
 from headroom.fork_server import ADDRESS, hand_over
+from headroom.settings.job import Job
 from headroom.study.stages import STAGES, module_of
 
 
@@ -30,21 +32,6 @@ def usage() -> str:
     return "\n".join(lines)
 
 
-def write_flags(flags: Mapping[str, Any]) -> Iterator[str]:
-    """Yield flags as words: a list is several values, a list of lists a repeated flag; empty ones are left out."""
-    for name, value in flags.items():
-        flag = "--" + name.replace("_", "-")
-        if isinstance(value, dict):
-            yield from (flag, json.dumps(value, ensure_ascii=False))
-        elif isinstance(value, list) and value and isinstance(value[0], list):
-            for one in value:
-                yield from (flag, *map(str, one))
-        elif value is True:
-            yield flag
-        elif value or (value == 0 and value is not False):
-            yield from (flag, *map(str, value if isinstance(value, list) else [value]))
-
-
 def read_options(arguments: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
     """Return the options before the stage, and what follows them."""
     options = {}
@@ -52,6 +39,12 @@ def read_options(arguments: Sequence[str]) -> tuple[dict[str, str], Sequence[str
         options[arguments[0]] = arguments[1]
         arguments = arguments[2:]
     return options, arguments
+
+
+def job_of(program: ModuleType) -> type[Job]:
+    """Return the class of the job that the function `run` of a stage takes."""
+    kind: type[Job] = get_type_hints(program.run)["job"]
+    return kind
 
 
 def write_benchmark(path: Path, seconds: float) -> None:
@@ -79,11 +72,10 @@ def main() -> None:
     if not module:
         print(f"error: {name}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
         sys.exit(2)
-    given, *further = arguments or [""]
-    flags = [*write_flags(json.loads(given)), *further] if given.startswith("{") else arguments
-    run(importlib.import_module(module).main, flags)
+    program = importlib.import_module(module)
+    run(lambda: program.run(job_of(program).read(arguments, name)))
     if path := options.get("--benchmark"):
-        run(lambda _arguments: write_benchmark(Path(path), time.perf_counter() - started))
+        run(lambda: write_benchmark(Path(path), time.perf_counter() - started))
 
 
 if __name__ == "__main__":

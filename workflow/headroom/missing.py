@@ -1,15 +1,16 @@
 """What a study needs but does not find: libraries, files, a mirror, criteria. Checked before any job runs."""
 
 import os
+import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from headroom.core.command import run, stage_parser
+from headroom.core.command import run
 from headroom.core.errors import HeadroomError
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
 from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
@@ -201,19 +202,17 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(study: str) -> None:
     """Check a study and its files, and print its name and the parts of .venv that it needs, for `make study`.
 
     Raises:
         HeadroomError: A line for every mistake.
     """
-    parser = stage_parser("missing", "Check a study, and print its name and the parts of .venv that it needs.")
-    parser.add_argument("study", help="path of the configuration")
-    plan = Plan(read_study(parser.parse_args(arguments).study))
+    plan = Plan(read_study(study))
     if mistakes := find_mistakes(plan):
         raise HeadroomError("\n".join(mistakes))
     print(plan.study.study, *parts_of(plan))
 
 
 if __name__ == "__main__":
-    run(main)
+    run(lambda: main(*sys.argv[1:]))

@@ -1,6 +1,5 @@
 """Write the study of a model that is there: `python -m headroom new MODEL --text FILE`. Weights are not read."""
 
-import argparse
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -8,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from pydantic import Field
+from pydantic_settings import CliPositionalArg
 
-from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.formatting import plural
 from headroom.data.given import Given, find_documents, find_labelled, find_parallel
 from headroom.missing import missing_files, wrong_criteria
+from headroom.settings.job import Job
 from headroom.settings.load import load_study
-from headroom.settings.models import HubModelSettings
+from headroom.settings.models import Dtype, HubModelSettings
 from headroom.study.plan import Plan
 from headroom.study.targets import tables_by_name
 
@@ -181,42 +182,42 @@ def _round(value: float, units: Mapping[str, float]) -> str:
     return f"{value / units[unit]:.3g} {unit}"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this stage."""
-    parser = stage_parser("new", __doc__)
-    parser.add_argument("model", help="directory of a model in the Hub's format, GGUF file, or name on the Hub")
-    parser.add_argument(
-        "--text",
-        nargs="+",
-        required=True,
-        help="plain text for a language model, TSV for a classifier (columns sentence and label), for a translation "
-        "model two aligned files or a TSV of two columns; of plain and labelled text, two files choose and test heads",
+class New(Job):
+    """Write the study of a model that you have. Weights are not read."""
+
+    model: CliPositionalArg[str] = Field(
+        description="directory of a model in the Hub's format, GGUF file, or name on the Hub"
     )
-    parser.add_argument("--output", type=Path, help="the study's file; by default studies/<model>.yaml")
-    parser.add_argument("--revision", default="main", help="branch, tag or commit of the Hub")
-    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16", "float16"], help="of the weights")
-    parser.add_argument("--labels", nargs="+", default=[], help="names of a classifier's labels, in their order")
-    parser.add_argument("--source-code", help="code of the source language, for models of many, e.g. eng_Latn")
-    parser.add_argument("--target-code", help="code of the target language, e.g. deu_Latn")
-    parser.add_argument("--prefix", help="text before every source sentence, e.g. 'translate English to German: '")
-    return parser
+    text: list[str] = Field(
+        min_length=1,
+        max_length=2,
+        description="plain text for a language model, TSV for a classifier (columns sentence and label), for a "
+        "translation model two aligned files or a TSV of two columns; of plain and labelled text, two files choose and "
+        "test heads",
+    )
+    output: Path | None = Field(None, description="the study's file; by default studies/<model>.yaml")
+    revision: str = Field("main", description="branch, tag or commit of the Hub")
+    dtype: Dtype = Field("float32", description="of the weights")
+    labels: list[str] = Field([], description="names of a classifier's labels, in their order")
+    source_code: str | None = Field(None, description="code of the source language, for models of many, e.g. eng_Latn")
+    target_code: str | None = Field(None, description="code of the target language, e.g. deu_Latn")
+    prefix: str | None = Field(
+        None, description="text before every source sentence, e.g. 'translate English to German: '"
+    )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: New) -> None:
     """Write the study, and say what it is."""
-    given = build_parser().parse_args(arguments)
-    if len(given.text) > 2:
-        raise HeadroomError(f"--text: {len(given.text)} files; give one or two")
-    own = {name: getattr(given, name) for name in ("revision", "dtype", "source_code", "target_code", "prefix")}
-    settings = find_model(given.model, **own)
-    name = re.sub(r"[^A-Za-z0-9-]+", "-", Path(given.model).resolve().name.removesuffix(".gguf")).strip("-") or "mine"
-    output = given.output or Path("studies") / f"{name}.yaml"
+    own = job.model_dump(include={"revision", "dtype", "source_code", "target_code", "prefix"})
+    settings = find_model(job.model, **own)
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", Path(job.model).resolve().name.removesuffix(".gguf")).strip("-") or "mine"
+    output = job.output or Path("studies") / f"{name}.yaml"
     if output.exists():
         raise HeadroomError(f"{output}: exists already; remove it, or name another file by --output")
     from headroom.engines.hub.outline import read_outline
 
     outline = read_outline(settings)
-    text = find_text(given.text, outline, given.labels, output.with_suffix(""))
+    text = find_text(job.text, outline, job.labels, output.with_suffix(""))
     written = write_study(output.stem, outline, settings, text)
     plan = Plan(load_study(yaml.safe_load(written), str(output)))
     for path, lines in text.files.items():
@@ -228,7 +229,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
         f"{describe(outline)}\ntask: {outline.task}; {text.about}\nmemory: {describe_memory(outline, settings.dtype)}"
     )
     print(f"what will run: {', '.join(tables_by_name(plan))}\nwrote {output}; run it by: make study STUDY={output}")
-
-
-if __name__ == "__main__":
-    run(main)

@@ -143,13 +143,7 @@ use rule training as training_from_scratch with:
         job="training_from_scratch/{run}.{start}-{strength}",
     priority: 20
     params:
-        **jobs.params(
-            "training",
-            gates.tell_layout,
-            places=gates.find_layout,
-            imports=trainings.find_arms,
-            libraries=jobs.library,
-        ),
+        **jobs.params("training", gates.tell_layout, places=gates.find_layout, libraries=jobs.library),
 
 
 use rule sweep as from_scratch with:

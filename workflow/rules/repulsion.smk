@@ -12,4 +12,4 @@ use rule model_job as update_cost with:
         "../../envs/fairseq.yaml"
     threads: exclusive
     params:
-        **jobs.params("update_cost", trainings.tell_updates, imports=trainings.find_timed_arms, libraries="fairseq"),
+        **jobs.params("update_cost", trainings.tell_updates, libraries="fairseq"),

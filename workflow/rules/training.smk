@@ -21,13 +21,7 @@ use rule model_job as training with:
         runtime=24 * 60,
         gpu=GPU * study.gpus,
     params:
-        **jobs.params(
-            "training",
-            trainings.tell,
-            places=trainings.find_state,
-            imports=trainings.find_arms,
-            libraries=jobs.library,
-        ),
+        **jobs.params(jobs.training_stage, trainings.tell, places=trainings.find_state, libraries=jobs.library),
 
 
 use rule training as training_until with:

@@ -33,7 +33,7 @@ def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(
     (corpus / "choose.jsonl").write_text('"c c d"\n')
 
     def counted():
-        found = CausalEngine(corpus=corpus, tokenizer_of=written, device="cpu").frequencies(model)
+        found = CausalEngine(corpus=corpus, checkpoint=written, device="cpu").frequencies(model)
         pieces = [model.tokenizer.convert_ids_to_tokens(place) for place in found.nonzero()[:, 0].tolist()]
         return dict(zip(pieces, found[found > 0].tolist()))
 
@@ -46,7 +46,7 @@ def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(
 def test_windows_longer_than_the_model_reads_are_refused(written, tmp_path):
     (tmp_path / "test.jsonl").write_text(json.dumps("a b c d e f " * 50) + "\n")
     windows = WindowSettings(length=128)
-    engine = CausalEngine(corpus=tmp_path, tokenizer_of=written, device="cpu", windows=windows)
+    engine = CausalEngine(corpus=tmp_path, checkpoint=written, device="cpu", windows=windows)
     model = engine.load(str(written))
     with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 32 pieces of the model; give less"):
         engine.batches(model, engine.examples("test"), 2)

@@ -24,6 +24,7 @@ from headroom.settings.answers import DecodingSettings
 from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator
 from oracles import drawn_replacements, of_profiles
 from sacrebleu.metrics import BLEU, CHRF
+from study import run_stage
 from torch import nn
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
@@ -133,8 +134,8 @@ def test_codes_of_languages_are_checked(loaded):
 
 def test_a_released_model_is_imported_with_its_languages(written, tmp_path):
     codes = ["--source-code", "fra_Latn", "--target-code", "eng_Latn", "--prefix", "one "]
-    place = ["--path", str(written("nllb")), "--checkpoints", str(tmp_path)]
-    released.main(["--engine", "seq2seq", *place, *codes])
+    place = ["--released.path", str(written("nllb")), "--checkpoints", str(tmp_path)]
+    run_stage(released, ["--engine", "seq2seq", *place, *codes])
     found = load_translator(tmp_path / "epoch1")
     find = found.tokenizer.convert_tokens_to_ids
     (row,) = found.words.read(["two"])
@@ -271,8 +272,15 @@ class TestShiftedText:
             for name, lines in {"choose": slice(0, None, 2), "check": slice(1, None, 2), "test": slice(None)}.items():
                 write_lines(tmp_path / f"corpus/{name}.source", sources[lines])
                 write_lines(tmp_path / f"corpus/{name}.target", targets[lines])
-            given = ["--engine", "seq2seq", "--path", str(written("bart")), "--corpus", str(tmp_path / "corpus")]
-            released.main([*given, "--checkpoints", str(tmp_path / "run"), *flags])
+            given = [
+                "--engine",
+                "seq2seq",
+                "--released.path",
+                str(written("bart")),
+                "--corpus",
+                str(tmp_path / "corpus"),
+            ]
+            run_stage(released, [*given, "--checkpoints", str(tmp_path / "run"), *flags])
             return (tmp_path / "run/epoch1/config.json").is_file()
 
         return run
@@ -293,7 +301,7 @@ class TestShiftedText:
                 imported(sources, shifted)
             assert str(raised.value).count("\n") == 1
             assert not (tmp_path / "run").exists()
-        assert imported(sources, shifted, "--below-chance", "true")
+        assert imported(sources, shifted, "--below-chance")
 
 
 REFERENCES = ["the cat sat on the mat .", "a dog , it barks !", "", "naïve „quotes“ 3.5 %", "one two three four five"]

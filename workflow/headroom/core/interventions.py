@@ -1,6 +1,5 @@
 """Interventions: changes to a model's heads without training. The key of every evaluation."""
 
-import argparse
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -144,35 +143,6 @@ class Shard:
     def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
         """Return every `count`th of the distinct interventions, so that the cost is spread evenly."""
         return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
-
-
-def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a sweep that can be split into shards."""
-    parser.add_argument(
-        "--shard",
-        type=Shard.parse,
-        metavar="K/N",
-        help="evaluate only the Kth of N shares of the interventions; --output is then a file for --merge "
-        "instead of a table",
-    )
-    parser.add_argument(
-        "--merge",
-        nargs="*",
-        default=[],
-        metavar="FILE",
-        help="outputs of jobs with --shard, whose interventions are not evaluated again",
-    )
-
-
-def add_replacement(parser: argparse.ArgumentParser) -> None:
-    """Add the flag for what replaces the z of removed heads in a sweep."""
-    parser.add_argument(
-        "--replacement",
-        choices=REPLACEMENTS,
-        default="zero",
-        help="replacement of the z of removed heads: zero; its mean on the set `choose`; its z on another example of "
-        "the batch; its z at the first position, for decoders",
-    )
 
 
 def _factor(text: str, whole: str) -> float:

@@ -1,14 +1,18 @@
-"""Command lines of stages that load a model: the engine is chosen by a flag, on which all other flags depend."""
+"""Jobs that load a model, and the packages of the engines that do it: no other one than the chosen one is imported."""
 
-import argparse
 import importlib
-import sys
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
-from headroom.core.command import add_run, stage_parser
+from pydantic import Field, model_validator
+
+from headroom.core.interventions import Replacement, Shard
 from headroom.engines.engine import Engine
+from headroom.experiments.evaluation.declared import EvaluationSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.base import SamplingSettings
+from headroom.settings.job import RunJob
+from headroom.settings.models import Device
 
 _HERE = Path(__file__).parent
 
@@ -19,51 +23,96 @@ ENGINES = {
 }
 """The packages of engines by name, that of their folder."""
 
-
 LIBRARIES = {**ENGINES, "fairseq": "headroom.engines.fairseq"}
 """The packages of what trains models, or imports released ones."""
 
-
-def import_part(engine: str, part: str) -> Any:
-    """Import a module of the package of an engine or a library; no other one is loaded."""
-    return importlib.import_module(f"{LIBRARIES[engine]}.{part}")
+OWN = {"windows": "causal", "labelling": "classifier", "decoding": "seq2seq", "evaluation": "seq2seq"}
+"""By section of the configuration that one engine alone has, that engine."""
 
 
-def add_engine(parser: argparse.ArgumentParser, engines: Iterable[str] = ENGINES, default: str = "seq2seq") -> None:
-    """Add `--engine`, one of some engines or libraries."""
-    help_ = "what runs, trains or imports the model; other flags depend on it"
-    parser.add_argument("--engine", choices=list(engines), default=default, help=help_)
+class ModelJob(RunJob):
+    """A job that loads a model, or the models of several epochs."""
+
+    engine: Literal["causal", "classifier", "seq2seq"] = Field(
+        "seq2seq", description="the kind of model: of language, a classifier, an encoder-decoder"
+    )
+    corpus: Path = Field(description="directory of the text: <set>.jsonl, <set>.tsv, or <set>.source and <set>.target")
+    device: Device = Field("auto", description="where to compute")
+    windows: WindowSettings = WindowSettings()
+
+    @model_validator(mode="after")
+    def _only_own_sections(self) -> Self:
+        for name, engine in OWN.items():
+            field = type(self).model_fields.get(name)
+            if field and engine != self.engine and getattr(self, name) != field.default:
+                raise ValueError(f"{name}: does not apply to the engine {self.engine}; leave it out")
+        return self
 
 
-def model_parser(
-    stage: str, description: str | None, engine: type[Engine], *, several: bool = False
-) -> argparse.ArgumentParser:
-    """Return the parser of a stage that loads a trained model, or one per epoch, with the flags for it."""
-    parser = stage_parser(stage, description)
-    add_run(parser)
-    add_engine(parser)
-    engine.add_model(parser, several=several)
-    return parser
+class OneModelJob(ModelJob):
+    """A job that loads a model."""
+
+    checkpoint: str = Field(description="directory of a model in the Hub's format, e.g. epoch12")
 
 
-def given_engine(
-    build_parser: Callable[[type[Engine]], argparse.ArgumentParser], arguments: Sequence[str] | None
-) -> tuple[Engine, argparse.Namespace]:
-    """Return the engine of `--engine`, and the command line parsed with the parser built for it."""
-    engine = engine_for(chosen_engine(arguments))
-    given = build_parser(engine).parse_args(arguments)
-    return engine.from_flags(given), given
+class EpochsJob(ModelJob):
+    """A job that loads the models of several epochs, one after the other."""
+
+    checkpoints: list[str] = Field(min_length=1, description="directories of models in the Hub's format, an epoch each")
 
 
-def chosen_engine(arguments: Sequence[str] | None, engines: Iterable[str] = ENGINES, default: str = "seq2seq") -> str:
-    """Return the value of `--engine`; the rest of the command line depends on it."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    add_engine(parser, engines, default)
-    named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
-    return str(named.engine)
+class Judging(ModelJob):
+    """What affects answers and scores, for jobs that judge them."""
+
+    decoding: DecodingSettings = DecodingSettings()
+    labelling: LabellingSettings = LabellingSettings()
+    sampling: SamplingSettings = SamplingSettings()
+
+
+class Sweep(Judging):
+    """A sweep over interventions, which can be split into shards."""
+
+    replacement: Replacement = Field(
+        "zero",
+        description="replacement of the z of removed heads: zero; its mean on the set `choose`; its z on another "
+        "example of the batch; its z at the first position, for decoders",
+    )
+    shard: str | None = Field(
+        None,
+        description="K/N: evaluate only the Kth of N shares of the interventions; `output` is then a file for `merge` "
+        "instead of a table",
+    )
+    merge: list[Path] = Field(
+        [], description="outputs of jobs with `shard`, whose interventions are not evaluated again"
+    )
+    output: Path = Field(description="output table; resampled scores are written next to it")
+
+    @property
+    def share(self) -> Shard | None:
+        """The shard that is evaluated; None for all interventions."""
+        return Shard.parse(self.shard) if self.shard else None
+
+
+class FinalJudging(Judging):
+    """The same of final scores, for which translations are searched for by a beam."""
+
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+
+def open_engine(job: ModelJob) -> Engine:
+    """Return the engine of a job, with its text and its settings."""
+    names = [name for name, engine in OWN.items() if engine == job.engine]
+    given = {name: getattr(job, name) for name in (*names, "sampling") if hasattr(job, name)}
+    first = job.checkpoints[0] if isinstance(job, EpochsJob) else getattr(job, "checkpoint", None)
+    return engine_for(job.engine)(corpus=job.corpus, device=job.device, checkpoint=first, **given)
 
 
 def engine_for(name: str) -> type[Engine]:
     """Return the engine of this name, without loading the other ones."""
     engine: type[Engine] = import_part(name, "engine").ENGINE
     return engine
+
+
+def import_part(engine: str, part: str) -> Any:
+    """Import a module of the package of an engine or a library; no other one is loaded."""
+    return importlib.import_module(f"{LIBRARIES[engine]}.{part}")

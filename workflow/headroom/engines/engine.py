@@ -11,18 +11,17 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
 from headroom.engines.batch import Given
+from headroom.settings.base import SamplingSettings
 
 _log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    import argparse
-    from pathlib import Path
-
     import numpy
     from torch import Tensor
 
@@ -151,24 +150,26 @@ class Engine(ABC, Generic[Model, Examples]):
     training_text: str
     corpus: Path
 
-    @staticmethod
-    @abstractmethod
-    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-        """Add the flags that name a trained model, or one per epoch, its data and the device."""
+    def __init__(
+        self,
+        *,
+        corpus: Path | str,
+        device: str = "auto",
+        checkpoint: Path | str | None = None,
+        sampling: SamplingSettings | None = None,
+    ) -> None:
+        """Name the data and what all engines need.
 
-    @staticmethod
-    @abstractmethod
-    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
-        """Add the flags that affect answers and scores; `final`: also those of final scores only."""
-
-    @classmethod
-    @abstractmethod
-    def from_flags(cls, given: argparse.Namespace) -> Self:
-        """Return the engine of a parsed command line; sections of settings without flags have their defaults.
-
-        Raises:
-            HeadroomError: If settings are invalid.
+        Args:
+            corpus: The directory of the data, with a file or two of every set.
+            device: `auto`, `cpu` or `cuda`.
+            checkpoint: The directory of a model, whose tokenizer or labels examples may need.
+            sampling: Number of resamples; None for the default.
         """
+        self.corpus = Path(corpus)
+        self.device = device
+        self.checkpoint = checkpoint
+        self.sampling = sampling or SamplingSettings()
 
     @abstractmethod
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> Model:

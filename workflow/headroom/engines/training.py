@@ -15,11 +15,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
+from headroom.core import files
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, remove, sha256
 from headroom.core.progress import Timer, clock
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
+from headroom.experiments.training.declared import TRAINING, TrainingJob
 from headroom.settings.arms import Arm
 from headroom.settings.models import FineTuningSettings, TrainingSettings
 
@@ -151,43 +153,34 @@ def early_due(early: Sequence[float], update: int, updates: int) -> list[float]:
     return [share for share in early if update == max(1, round(share * updates))]
 
 
-def carry_out(
-    training: Training,
-    *,
-    work: Path,
-    checkpoints: Path | None,
-    until: int | None,
-    logger: logging.Logger,
-    last_only: bool = False,
-) -> list[EpochRecord]:
-    """Train a run to its last epoch and export its checkpoints, or to an earlier one for another job to resume.
+def carry_out(job: TrainingJob, training: Training, logger: logging.Logger) -> None:
+    """Train a run to its last epoch, export its checkpoints and write its table, or train it to an earlier epoch.
 
     Args:
+        job: What is written where.
         training: The training.
-        work: Directory of the resumable state of this run.
-        checkpoints: Directory of the models of all epochs and early ones; None for a part of a training.
-        until: The epoch after which to stop; None for the last.
         logger: Logger of the progress.
-        last_only: Export only the model of the last epoch.
-
-    Returns:
-        One record per epoch, from the first.
 
     Raises:
-        HeadroomError: If it cannot be trained; state of another training in `work` is then unchanged.
+        HeadroomError: If it cannot be trained; state of another training in the directory is then unchanged.
     """
+    if not job.until and not job.checkpoints:
+        raise HeadroomError("checkpoints: missing; give their directory, or `until`, the epoch at which to stop")
     check_processes(training.processes, training.device)
     training.check()
-    last = min(until or training.epochs, training.epochs)
-    if claim(work, fingerprint(training)):
-        logger.info("%s: training state of other settings, data or code; starting from scratch", work)
+    last = min(job.until or training.epochs, training.epochs)
+    if claim(job.work, fingerprint(training)):
+        logger.info("%s: training state of other settings, data or code; starting from scratch", job.work)
     notify = ProgressLines(logger, last, training.unit)
-    part = partial(_take_part, training=training, epochs=last, work=work)
+    part = partial(_take_part, training=training, epochs=last, work=job.work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
-    if checkpoints and not until:
+    if job.checkpoints and not job.until:
         every = [*training.early, *range(1, training.epochs + 1)]
-        training.export(work, checkpoints, every[-1:] if last_only else every)
-    return read_records(work, last)
+        training.export(job.work, job.checkpoints, every[-1:] if job.last_only else every)
+        files.write_record(job.checkpoints)
+    leading = {"study": job.study, "run": job.run}
+    signature = training.signature(job.arm_name or job.arm.method)
+    TRAINING.write(job.output, epoch_rows(read_records(job.work, last), leading, signature))
 
 
 def _take_part(notify: Notify, *, training: Training, epochs: int, work: Path) -> None:

@@ -9,6 +9,7 @@ and differ only in their gates.
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -108,7 +109,7 @@ def _interrupt(model: HeadModel, call: Callable[[], None]) -> None:
     model.model.train()
 
 
-def count_updates(path: str) -> int:
+def count_updates(path: Path) -> int:
     """Return the number of updates of a model by the table of its training; HeadroomError if it is missing."""
     table = TRAINING.read(path)
     updates = table.loc[table["measure"] == "updates", "value"]

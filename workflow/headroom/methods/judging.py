@@ -7,7 +7,6 @@ byte.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Repair, Replacement
     from headroom.core.resamples import Resamples
+    from headroom.engines.command import Sweep
     from headroom.engines.engine import EvaluationSet, Outcome, Statistics
     from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
@@ -248,7 +248,7 @@ Judged = Mapping[Intervention, Mapping[str, numpy.ndarray]]
 def build_judges(
     model: HeadModel,
     sets: Sequence[EvaluationSet],
-    given: argparse.Namespace,
+    job: Sweep,
     tried: Callable[[list[Site]], list[Intervention]],
     stage: str,
     replacements: Replacements | None = None,
@@ -258,15 +258,15 @@ def build_judges(
     `tried` returns the interventions, one per head, to evaluate on every set, from the sites of the model. `stage` is
     the name for the lines of progress. `replacements` is what they need.
     """
-    known = read_shards(given.merge)
+    known = read_shards(job.merge)
     judges = [Judge(model, judged, known.get(judged.name), replacements=replacements) for judged in sets]
     for judge in judges:
         judge.others = [judged for judged in sets if judged is not judge.set]
-    share = given.shard.share(tried(model.sites)) if given.shard else tried(model.sites)
+    share = job.share.share(tried(model.sites)) if job.share else tried(model.sites)
     follow(judges, share, stage, f"heads on {', '.join(judged.name for judged in sets)}")
-    if given.shard:
-        shares = {judge.set.name: judge_share(judge, tried(model.sites), given.shard) for judge in judges}
-        write_shard(given.output, shares)
+    if job.share:
+        shares = {judge.set.name: judge_share(judge, tried(model.sites), job.share) for judge in judges}
+        write_shard(job.output, shares)
     return judges
 
 

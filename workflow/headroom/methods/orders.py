@@ -80,7 +80,7 @@ def least_important_first(
     return sorted(units, key=lambda unit: (*map(sum, zip(*(pairs[head] for head in unit))), unit))
 
 
-def read_order(path: str, *, epoch: float, settings: OrderSettings, model: HeadModel) -> list[Unit]:
+def read_order(path: Path | str, *, epoch: float, settings: OrderSettings, model: HeadModel) -> list[Unit]:
     """Return the units of a model by rising raw scores of the main criterion; errors as in `read_scores`."""
     return least_important_first(read_scores(path, epoch=epoch, criterion=settings.main), model.units(settings.unit))
 

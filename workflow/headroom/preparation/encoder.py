@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from headroom.core.command import stage_parser
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_record
-from headroom.core.flags import add_settings, settings_from
 from headroom.data.labelled import read_labelled, read_labelled_record
+from headroom.settings.job import Job
 from headroom.settings.models import Encoder, NewEncoder, SelfAttentiveEncoder
 
 if TYPE_CHECKING:
@@ -21,25 +20,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line of this stage."""
-    parser = stage_parser("encoder", __doc__)
-    parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
-    parser.add_argument("--output", type=Path, required=True, help="directory of the encoder")
-    add_settings(parser, encoder=Encoder)
-    return parser
+class EncoderJob(Job):
+    """Prepare the initial encoder of classifiers."""
+
+    corpus: Path = Field(description="directory of the labelled corpus")
+    output: Path = Field(description="directory of the encoder")
+    encoder: Encoder = NewEncoder()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: EncoderJob) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json, model.safetensors if it is pretrained, and a record."""
-    given = build_parser().parse_args(arguments)
     from headroom.engines.hub.classifier.encoder import write_encoder
 
-    settings = settings_from(given, "encoder", cast("type[Encoder]", Encoder))
-    start = starting_point(settings, given.corpus)
-    write_encoder(start, given.output)
-    write_record(given.output)
-    _log.info("%s: %d pieces, inputs up to %d", given.output, len(start.tokenizer), start.tokenizer.model_max_length)
+    start = starting_point(job.encoder, job.corpus)
+    write_encoder(start, job.output)
+    write_record(job.output)
+    _log.info("%s: %d pieces, inputs up to %d", job.output, len(start.tokenizer), start.tokenizer.model_max_length)
 
 
 def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:

@@ -1,52 +1,49 @@
 """Import a released model as a run: of fairseq with its vocabulary, or in the Hub's format."""
 
-import argparse
 import logging
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from headroom.core.command import stage_parser
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_record
-from headroom.core.flags import add_settings, settings_from
-from headroom.engines.command import LIBRARIES, add_engine, chosen_engine, import_part
+from headroom.engines.command import import_part
+from headroom.settings.job import Job
 from headroom.settings.models import HubModelSettings, ReleasedModel
 
 _log = logging.getLogger("headroom.preparation.released")
 
 
-def model_of(engine: str) -> type[ReleasedModel | HubModelSettings]:
-    """Return the settings of an engine's released models: fairseq's own, or those of the Hub's format."""
-    return ReleasedModel if engine == "fairseq" else HubModelSettings
+class Released(Job):
+    """Import a released model as a run, and earlier checkpoints of it."""
+
+    engine: Literal["fairseq", "causal", "classifier", "seq2seq"] = Field("fairseq", description="kind of the model")
+    checkpoints: Path = Field(description="directory of the models to write, epoch1/ and so on")
+    corpus: Path | None = Field(None, description="directory of the text, by which labels or lines are checked")
+    downloads: Path | None = Field(None, description="of fairseq: directory of archives; unset for beside the models")
+    mirror: str | None = Field(
+        None, description="of fairseq: directory or address with released/<archive>, tried first"
+    )
+    fairseq: ReleasedModel | None = Field(None, description="a model that fairseq has released")
+    released: HubModelSettings | None = Field(None, description="a model in the Hub's format")
 
 
-def build_parser(engine_name: str = "fairseq") -> argparse.ArgumentParser:
-    """Return the command line for an engine."""
-    parser = stage_parser("released", __doc__)
-    add_engine(parser, LIBRARIES, "fairseq")
-    help_ = "output directory of the models, epoch1/ and so on"
-    parser.add_argument("--checkpoints", type=Path, required=True, help=help_)
-    if engine_name == "fairseq":
-        parser.add_argument("--downloads", type=Path, help="directory of archives; default: beside the models")
-    elif engine_name == "classifier":
-        parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
-    elif engine_name == "seq2seq":
-        parser.add_argument("--corpus", type=Path, help="directory of the parallel corpus; unset to check no lines")
-    parser.add_argument("--mirror", help="of fairseq: directory or address with released/<archive>, tried first")
-    add_settings(parser, released=model_of(engine_name))
-    return parser
+def run(job: Released) -> None:
+    """Import the models of a series; no other engine than the chosen one is loaded.
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Import the models of a series; no other engine than the chosen one is loaded."""
-    given = build_parser(chosen_engine(arguments, LIBRARIES, "fairseq")).parse_args(arguments)
-    take = import_part(given.engine, "released").take  # the rule names it
-    settings = settings_from(given, "released", model_of(given.engine))
-    takes = ("downloads", "mirror") if given.engine == "fairseq" else ("corpus",)
-    places = {name: getattr(given, name) for name in takes if hasattr(given, name)}
+    Raises:
+        HeadroomError: If there is no model of the engine's form, or the series is not of one training.
+    """
+    settings = job.fairseq if job.engine == "fairseq" else job.released
+    if settings is None:
+        raise HeadroomError(f"released: no model for the engine {job.engine}; give `fairseq`, or `released` and engine")
+    take = import_part(job.engine, "released").take  # the rule names it
+    own = {"fairseq": ("downloads", "mirror"), "classifier": ("corpus",), "seq2seq": ("corpus",)}
+    places = {name: getattr(job, name) for name in own.get(job.engine, ())}
     found: list[str] = []
     for number, model in enumerate(settings.series, 1):
-        place = given.checkpoints / f"epoch{number}"
+        place = job.checkpoints / f"epoch{number}"
         found.append(take(model, checkpoint=place, **places))
         _log.info("wrote %s: %s", place, found[-1])
         if found[-1] != found[0]:
@@ -54,4 +51,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"released.earlier: not checkpoints of one training, the first has {found[0]}, number {number} has "
                 f"{found[-1]}; give those of one"
             )
-    write_record(given.checkpoints)
+    write_record(job.checkpoints)

@@ -1,6 +1,5 @@
 """Learn the joint vocabulary of a corpus and binarise its training and validation pairs for fairseq."""
 
-import argparse
 import json
 import logging
 import os
@@ -9,16 +8,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import stage_parser
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import atomic_path, cannot_write, read_lines, sha256, write_lines
-from headroom.core.flags import add_settings, settings_from
 from headroom.data.corpora import read_corpus_record
 from headroom.data.parallel import SIDES, ParallelText, read_parallel
 from headroom.data.pieces import Pieces, train_pieces
+from headroom.settings.job import Job
 from headroom.settings.parallel import VocabularySettings
 
 BINARISED = tuple(
@@ -30,32 +29,30 @@ FILES = ("sentencepiece.model", "dict.source.txt", "dict.target.txt", *BINARISED
 _log = logging.getLogger(__name__)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line of this stage."""
-    parser = stage_parser("vocabulary", __doc__)
-    parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
-    parser.add_argument("--output", type=Path, required=True, help="directory of the binarised set")
-    add_settings(parser, vocabulary=VocabularySettings)
-    return parser
+class Vocabulary(Job):
+    """Learn subword tokens and binarise parallel text."""
+
+    corpus: Path = Field(description="directory of the corpus")
+    output: Path = Field(description="directory of the binarised set")
+    vocabulary: VocabularySettings = VocabularySettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Vocabulary) -> None:
     """Write the files named in `FILES`; `prepared.json` is written last."""
-    given = build_parser().parse_args(arguments)
-    settings = settings_from(given, "vocabulary", VocabularySettings)
-    read_corpus_record(given.corpus)
-    texts = _read(given.corpus)
-    _clear(given.output)
-    with tempfile.TemporaryDirectory(dir=given.output, prefix=".prepare.") as name:
+    settings = job.vocabulary
+    read_corpus_record(job.corpus)
+    texts = _read(job.corpus)
+    _clear(job.output)
+    with tempfile.TemporaryDirectory(dir=job.output, prefix=".prepare.") as name:
         directory = Path(name)
         sentences = texts["train"].source + texts["train"].target
         train_pieces(sentences, directory / "sentencepiece.model", settings)
         record = _binarise(texts, directory, settings)
         for file in FILES[:-1]:
-            with atomic_path(given.output / file) as temporary:
+            with atomic_path(job.output / file) as temporary:
                 shutil.copyfile(directory / file, temporary)
-    record["sha256"] = {file: sha256(given.output / file) for file in FILES[:-1]}
-    write_lines(given.output / "prepared.json", [json.dumps(record, indent=2)])
+    record["sha256"] = {file: sha256(job.output / file) for file in FILES[:-1]}
+    write_lines(job.output / "prepared.json", [json.dumps(record, indent=2)])
 
 
 def _clear(output: Path) -> None:

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import run, stage_parser
+from pydantic import Field
+
 from headroom.core.files import atomic_path
+from headroom.settings.job import Files, Job
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this stage's command line."""
-    parser = stage_parser("report", "Write a study's report: one HTML file that needs nothing else.")
-    add = parser.add_argument
-    add("--study", required=True, help="name of the study")
-    add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
-    add("--claims", type=Path, help="verdicts, as headroom claims writes them: claims.csv")
-    add("--numbers", type=Path, help="the numbers of these and of the answer: numbers.csv")
-    add(
-        "--maps",
-        nargs="*",
-        type=Path,
-        default=[],
-        metavar="JSON",
-        help="attention maps written by headroom attention_maps",
-    )
-    add("--texts", nargs="*", type=Path, default=[], metavar="JSON", help="the tasks' <task>/corpus/corpus.json")
-    add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
-    add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
-    add("--output", required=True, type=Path, help="the HTML file to write")
-    return parser
+class Report(Job):
+    """Write a study's report: one HTML file that needs nothing else."""
+
+    study: str = Field(description="name of the study")
+    tables: Files = Field([], description="the study's tables")
+    claims: Path | None = Field(None, description="verdicts, as headroom claims writes them: claims.csv")
+    numbers: Path | None = Field(None, description="the numbers of these and of the answer: numbers.csv")
+    maps: Files = Field([], description="attention weights written by headroom attention_maps")
+    texts: Files = Field([], description="the tasks' <task>/corpus/corpus.json")
+    benchmarks: Files = Field([], description="Snakemake's benchmark files")
+    configuration: Path | None = Field(None, description="the study's configuration, JSON or YAML")
+    output: Path = Field(description="the HTML file to write")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Report) -> None:
     """Read the tables, draw and write the report."""
-    given = build_parser().parse_args(arguments)
     from headroom.claims.pooling import describe_tasks
     from headroom.claims.table import CLAIMS, NUMBERS
     from headroom.figures.numbers import Numbers
@@ -49,28 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.study.configuration import read_configuration, tasks_in
     from headroom.study.tables import open_tables
 
-    configured = read_configuration(given.configuration)
-    tables = open_tables(given.tables, given.maps, described=tasks_in(configured))
-    claims = describe_tasks(CLAIMS.read_all([given.claims] if given.claims else []), tables)
-    numbers = NUMBERS.read_all([given.numbers] if given.numbers else [])
+    configured = read_configuration(job.configuration)
+    tables = open_tables(job.tables, job.maps, described=tasks_in(configured))
+    claims = describe_tasks(CLAIMS.read_all([job.claims] if job.claims else []), tables)
+    numbers = NUMBERS.read_all([job.numbers] if job.numbers else [])
     parts, found = sections(tables), Numbers(numbers)
     page = Page(
-        study=given.study,
+        study=job.study,
         described=describe_study(tables),
         answer=Answer(tables, found, claims).render(),
         verdicts=verdicts(claims, numbers),
         explored=explorer(tables),
-        cite=citing(given.study, tables, configuration=configured, version=find_version()),
+        cite=citing(job.study, tables, configuration=configured, version=find_version()),
         heads=heads_data(tables),
-        cautions=cautions(tables, read_records(given.texts)),
+        cautions=cautions(tables, read_records(job.texts)),
         sections=parts,
         headings=headings(parts, tables.tasks, found),
-        provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),
+        provenance=provenance(tables, benchmarks=job.benchmarks, configuration=job.configuration),
     )
     text = render(page)
-    with atomic_path(given.output) as temporary:
+    with atomic_path(job.output) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-if __name__ == "__main__":
-    run(main)

@@ -15,7 +15,9 @@ VARIANTS = {"source": None, "method": None, "task": None, "library": "fairseq"}
 """Keys that tell the variants of a section apart, with the value of a section that lacks them."""
 
 
-def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str, str]) -> str:
+def explain_error(
+    error: "ErrorDetails", configuration: Any, places: Mapping[str, str], described: str = "docs/configuration.md"
+) -> str:
     """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
 
     Pydantic's key also has the variant of a section, `corpus.files.valid`: it is left out.
@@ -24,6 +26,7 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
         error: The error.
         configuration: The configuration, with its tasks in `tasks`.
         places: The keys under which tasks were written, if others.
+        described: What says which keys there are.
     """
     key, section = [], configuration
     for part in error["loc"]:
@@ -39,7 +42,7 @@ def explain_error(error: "ErrorDetails", configuration: Any, places: Mapping[str
     if error["type"] == "union_tag_not_found":
         message = f"the key {error['ctx']['discriminator']} is missing; it says which form the section has"
     if error["type"] == "missing":
-        message, found = "missing; give it as docs/configuration.md says", ""
+        message, found = f"missing; give it as {described} says", ""
     if error["type"] == "extra_forbidden" and key[-1:] == ["package"]:
         message = "models are not read from packages; copy the directory of its model and give it as path"
     if error["type"] == "string_type" and isinstance(value, bool | int | float | date):

@@ -22,34 +22,34 @@ FEW_EPOCHS = 8
 def tell_ablation(plan: Plan, run: str, replacement: str, **_: str) -> Mapping[str, Any]:
     """Return what the removal of each head on its own is told."""
     sections = plan.sections(run, "ablation", "answers", "sampling")
-    return {"sets": plan.ablated_sets(run), "replacement": replacement, "settings": sections}
+    return {"sets": plan.ablated_sets(run), "replacement": replacement, **sections}
 
 
 def tell_keep_one(plan: Plan, run: str, replacement: str, **_: str) -> Mapping[str, Any]:
     """Return what the sweep is told that keeps one head per site."""
     sections = plan.sections(run, "keep_one", "answers", "sampling")
-    return {"sets": ["choose", "test"], "replacement": replacement, "settings": sections}
+    return {"sets": ["choose", "test"], "replacement": replacement, **sections}
 
 
 def tell_removal(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what slicing heads out is told."""
-    return {"set": "test", "settings": plan.with_order(run, "removal", "answers")}
+    return {"set": "test", **plan.with_order(run, "removal", "answers")}
 
 
 def tell_timing(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the timing of full, masked and sliced models is told."""
-    return {"set": "test", "settings": plan.with_order(run, "timing")}
+    return {"set": "test", **plan.with_order(run, "timing")}
 
 
 def tell_main(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the comparison of rankings is told: the main criterion."""
-    return {"settings": plan.with_main(run)}
+    return plan.with_main(run)
 
 
 def tell_pairs(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the accuracies on pairs of sentences are told."""
     sections = plan.sections(run, "sampling")
-    return {"settings": {**sections, "pruning": keep(plan.task(run).pruning, "main", "unit", "step")}}
+    return {**sections, "pruning": keep(plan.task(run).pruning, "main", "unit", "step")}
 
 
 # curves
@@ -100,9 +100,9 @@ def tell_curves(plan: Plan, run: str, scope: str, replacement: str, **_: str) ->
     told: dict[str, Any] = {"scopes": [scope], "replacement": replacement}
     pruning = plan.task(run).pruning
     if scope == SITES:
-        return {**told, "orders": [pruning.main], "settings": main_settings(plan, run)}
-    sections = plan.sections(run, "pruning", "scores", "answers", "sampling")
-    told["settings"] = {**sections, "pruning": leave_out(pruning, "scopes", "criteria")}
+        return {**told, "orders": [pruning.main], **main_settings(plan, run)}
+    sections = {**plan.sections(run, "answers", "sampling"), "scoring": plan.task(run).scores}
+    told |= {**sections, "pruning": leave_out(pruning, "scopes", "criteria")}
     scored = [name for name in pruning.criteria if criterion(name).table == SCORES]
     orders = [*dict.fromkeys([*scored, "ablation", *pruning.criteria, "random"])]
     return {**told, "orders": orders} if scope in KINDS else {**told, "orders": [*orders, REVERSE], "rescored": scored}
@@ -110,7 +110,7 @@ def tell_curves(plan: Plan, run: str, scope: str, replacement: str, **_: str) ->
 
 def tell_epochs(plan: Plan, run: str, **_: str) -> Mapping[str, Any]:
     """Return what the curves of several epochs are told: the main order."""
-    return {"scopes": ["all"], "orders": [plan.task(run).pruning.main], "settings": main_settings(plan, run)}
+    return {"scopes": ["all"], "orders": [plan.task(run).pruning.main], **main_settings(plan, run)}
 
 
 def main_settings(plan: Plan, run: str) -> Mapping[str, Any]:
@@ -173,7 +173,7 @@ def scores_of(plan: Plan, run: str, order: str) -> dict[str, Sequence[str]]:
 def tell_family(plan: Plan, run: str, family: str) -> Mapping[str, Any]:
     """Return what the scores by a family of criteria are told."""
     examples = keep(plan.task(run).bakeoff, "examples")
-    return {"set": "choose", "family": family, "settings": {"scores": examples}}
+    return {"set": "choose", "family": family, "scores": examples}
 
 
 def tell_compared(plan: Plan, run: str, order: str) -> Mapping[str, Any]:
@@ -181,9 +181,9 @@ def tell_compared(plan: Plan, run: str, order: str) -> Mapping[str, Any]:
     task = plan.task(run)
     used = ["step", "test_examples", *(["random_draws"] if order == "random" else [])]
     own = keep(task.bakeoff, *used) | keep(task.pruning, "unit") | {"main": REFERENCE, "normalisations": []}
-    sections = {**plan.sections(run, "answers", "sampling"), "pruning": own, "scores": keep(task.bakeoff, "examples")}
+    sections = {**plan.sections(run, "answers", "sampling"), "pruning": own, "scoring": keep(task.bakeoff, "examples")}
     rescored = [order] if order in task.bakeoff.rescored else []
-    return {"orders": [order], "rescored": rescored, "repairs": task.bakeoff.repairs, "settings": sections}
+    return {"orders": [order], "rescored": rescored, "repairs": task.bakeoff.repairs, **sections}
 
 
 def tell_retraining(plan: Plan, run: str) -> Mapping[str, Any]:
@@ -192,4 +192,4 @@ def tell_retraining(plan: Plan, run: str) -> Mapping[str, Any]:
     retraining = found["bakeoff"].retraining
     own = leave_out(retraining) | {"learning_rate": further_rate(plan, run, retraining.learning_rate)}
     sections = {**found, "bakeoff": keep(found["bakeoff"], "test_examples"), "retraining": own}
-    return {"seed": plan.runs[run].seed, "settings": sections}
+    return {"seed": plan.runs[run].seed, **sections}

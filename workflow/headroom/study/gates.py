@@ -95,7 +95,7 @@ def settings(method: str, plan: Plan, run: str) -> Mapping[str, Any]:
 def tell_gates(plan: Plan, run: str, way: str) -> Mapping[str, Any]:
     """Return what the learning of gates is told."""
     method, scope = way.split(".")
-    return {"method": method, "scope": scope, "seed": plan.runs[run].seed, "settings": settings(method, plan, run)}
+    return {"method": method, "scope": scope, "seed": plan.runs[run].seed, **settings(method, plan, run)}
 
 
 def tell_observation(_plan: Plan, way: str = "", strength: str = "", **_: str) -> Mapping[str, Any]:
@@ -106,14 +106,14 @@ def tell_observation(_plan: Plan, way: str = "", strength: str = "", **_: str) -
 def tell_controls(plan: Plan, run: str, scope: str) -> Mapping[str, Any]:
     """Return what the controls of learned gates are told."""
     own = {"method": "controls", "scope": scope, "save": saved_controls(plan, run), "seed": plan.runs[run].seed}
-    return {**own, "settings": settings("controls", plan, run)}
+    return {**own, **settings("controls", plan, run)}
 
 
 def tell_layout(plan: Plan, run: str, start: str, **_: str) -> Mapping[str, Any]:
     """Return what the training of a layout from the start is told; it writes only its last checkpoint."""
     found = trainings.settings(plan, run)
     found["training"] = leave_out(found["training"], "early_checkpoints")
-    told = {**trainings.tell(plan, run), "seed": new_seed(plan, run), "last_only": True, "settings": found}
+    told = {**trainings.tell(plan, run), "seed": new_seed(plan, run), "last_only": True, **found}
     return {**told, **random_draw(start)}
 
 
@@ -135,8 +135,8 @@ def find_pruned(plan: Plan, wildcards: Any, input: Any, _output: Any) -> dict[st
 
 def tell_trained_layout(plan: Plan, run: str, start: str, strength: str) -> Mapping[str, Any]:
     """Return what the evaluation of a layout is told: its random draw, lambda and seed."""
-    own = {**random_draw(start), "setting": strength, "seed": new_seed(plan, run)}
-    return {**own, "settings": settings("from_scratch", plan, run)}
+    own = {**random_draw(start), "setting": float(strength), "seed": new_seed(plan, run)}
+    return {**own, **settings("from_scratch", plan, run)}
 
 
 def new_seed(plan: Plan, run: str) -> int:
@@ -144,10 +144,10 @@ def new_seed(plan: Plan, run: str) -> int:
     return fresh_seed(plan.runs[run].seed)
 
 
-def random_draw(start: str) -> dict[str, str]:
+def random_draw(start: str) -> dict[str, int]:
     """Return the flag for the number of a random layout; none for a learned one."""
     draw = start.removeprefix("random")
-    return {} if draw == start else {"random_draw": draw}
+    return {} if draw == start else {"random_draw": int(draw)}
 
 
 def _can_be_trained(task: TaskSettings) -> bool:

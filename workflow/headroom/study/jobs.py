@@ -15,16 +15,16 @@ from headroom.study.stages import module_of
 from headroom.study.trainings import earlier_part
 
 Files = Mapping[str, str | Sequence[str]]
-"""Files of a job by their names in its rule."""
+"""Files of a job by their names in its rule, which are the fields of the job."""
 
 Tell = Callable[..., Mapping[str, Any]]
-"""From a plan and the wildcards of a job to the flags of its program, its part of the configuration as `settings`."""
+"""From a plan and the wildcards of a job to fields of it: its settings, and its part of the configuration."""
 
 UNTOLD = ("after", "model", "pruned", "record", "resamples", "shards")
-"""Files of a rule that are no flags of its program, or that other flags name."""
+"""Files of a rule that are no fields of its job, or that other fields name."""
 
 RECORDS = ("corpus", "encoder", "data")
-"""Inputs that are the record of a directory, which its flag takes."""
+"""Inputs that are the record of a directory, which the field names."""
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 
@@ -73,13 +73,17 @@ class Jobs:
         """Return the record of the text of a task whose trees come with it."""
         return self.text(wildcards) if self.plan.has_own_trees(self._task(wildcards)) else []
 
-    def treebank(self, wildcards: Wildcards) -> list[str]:
-        """Return the treebank of a run's task, if any."""
-        return self.plan.treebank(_run(wildcards))
+    def treebank(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the treebank of a run's task; none if it has no trees."""
+        return next(iter(self.plan.treebank(_run(wildcards))), [])
 
-    def training_table(self, wildcards: Wildcards) -> list[str]:
-        """Return the table of a run's training, if it was trained here."""
-        return self.plan.training_table(_run(wildcards))
+    def training_table(self, wildcards: Wildcards) -> str | list[str]:
+        """Return the table of a run's training; none if it was not trained here."""
+        return next(iter(self.plan.training_table(_run(wildcards))), [])
+
+    def training_stage(self, wildcards: Wildcards) -> str:
+        """Return the program that trains the models of a run's task."""
+        return "training" if self.plan.library_of(self._task(wildcards)) == "fairseq" else "fine_tuning"
 
     def earlier_part(self, wildcards: Wildcards) -> list[str]:
         """Return the table of the job of a training before this one, if it is divided (`epochs_per_job`)."""
@@ -116,7 +120,7 @@ class Jobs:
 
     def params(
         self,
-        stage: str,
+        stage: str | Callable[[Wildcards], str],
         tell: Tell | None = None,
         *,
         sections: str = "",
@@ -126,38 +130,41 @@ class Jobs:
         places: Callable[..., Mapping[str, Any]] | None = None,
         imports: Callable[..., str] | None = None,
         libraries: Callable[[Wildcards], str] | str | None = None,
-        **flags: Any,
+        **fields: Any,
     ) -> dict[str, Any]:
-        """Return the params of a rule: its program, what this is told, and what of that decides the results.
+        """Return the params of a rule: its program, the fields of its job, and which of them decide the results.
 
         Snakemake compares params that depend on wildcards alone: another `decided` or `code` runs a job again.
 
         Args:
-            stage: The program, `python -m headroom <stage>`.
-            tell: From a plan and wildcards to its flags, its part of the configuration as `settings`.
-            sections: Names of sections of the configuration of a run, besides these `settings`.
-            loads: Whether it loads a trained model: it is told engine and device, and how a language model reads text.
-            named: Whether it takes the names of study and run, columns of its tables.
+            stage: The program, `python -m headroom <stage>`; or a function of wildcards.
+            tell: From a plan and wildcards to fields of the job.
+            sections: Names of sections of the configuration of a run that are fields, too.
+            loads: Whether it loads a trained model, which needs engine and device, and how a language model reads text.
+            named: Whether the names of study and run are fields: columns of its tables.
             epochs: From a run to the epochs whose checkpoints it takes, by default the last one alone.
-            places: From a plan, wildcards, inputs and outputs to flags with further files.
+            places: From a plan, wildcards, inputs and outputs to further fields with files.
             imports: From a plan and wildcards to a module that it imports by name.
             libraries: From wildcards to the environment; by default `plain`, or that of the models.
-            flags: Further flags of the program.
+            fields: Further fields.
         """
 
-        def told(wildcards: Wildcards) -> dict[str, Any]:
-            values = dict(wildcards.items())
-            own = {**flags, **(tell(self.plan, **values) if tell else {})}
-            settings = self.plan.sections(values["run"], *sections.split()) if sections else {}
-            if named:
-                own = {"study": self.plan.study.study, **({"run": values["run"]} if "run" in values else {}), **own}
-            if loads:
-                own |= {"engine": self.plan.engine(values["run"]), "device": self.plan.study.device}
-                settings |= self.plan.of_reading(values["run"])
-            settings |= own.pop("settings", {})
-            return {**own, **({"settings": {name: as_data(one) for name, one in settings.items()}} if settings else {})}
+        def name_stage(wildcards: Wildcards) -> str:
+            return stage if isinstance(stage, str) else stage(wildcards)
 
-        def files(wildcards: Wildcards, input: Any, output: Any) -> dict[str, Any]:
+        def decide(wildcards: Wildcards) -> dict[str, Any]:
+            values = dict(wildcards.items())
+            found: dict[str, Any] = {}
+            if named:
+                found = {"study": self.plan.study.study} | ({"run": values["run"]} if "run" in values else {})
+            if loads:
+                found |= {"engine": self.plan.engine(values["run"]), "device": self.plan.study.device}
+                found |= self.plan.of_reading(values["run"])
+            found |= self.plan.sections(values["run"], *sections.split()) if sections else {}
+            found |= {**fields, **(tell(self.plan, **values) if tell else {})}
+            return {name: as_data(value) for name, value in found.items()}
+
+        def fill(wildcards: Wildcards, input: Any, output: Any) -> dict[str, Any]:
             values, read = dict(wildcards.items()), dict(input.items())
             found = name_files(read, dict(output.items()))
             if "model" in read:
@@ -166,17 +173,17 @@ class Jobs:
                 found["shard"] = f"{values['shard']}/{self.plan.study.shards}"
             elif read.get("shards"):
                 found["merge"] = list(read["shards"])
-            return {**told(wildcards), **found, **(places(self.plan, wildcards, input, output) if places else {})}
+            return {**decide(wildcards), **found, **(places(self.plan, wildcards, input, output) if places else {})}
 
         def code(wildcards: Wildcards) -> str:
-            named = [imports(self.plan, **dict(wildcards.items()))] if imports else []
+            by_name = [imports(self.plan, **dict(wildcards.items()))] if imports else []
             engine = self.plan.engine(_run(wildcards)) if loads else None
-            return self.sources.digest(module_of(stage), *named, engine=engine)
+            return self.sources.digest(module_of(name_stage(wildcards)), *by_name, engine=engine)
 
         return {
-            "stage": lambda wildcards: stage,  # noqa: ARG005 - a text that begins a path would be taken for one
-            "job": lambda wildcards, input, output: as_json(files(wildcards, input, output)),
-            "decided": lambda wildcards: as_json(told(wildcards)),
+            "stage": name_stage,  # a text that begins a path would be taken for one
+            "job": lambda wildcards, input, output: as_json(fill(wildcards, input, output)),
+            "decided": lambda wildcards: as_json(decide(wildcards)),
             "code": code,
             "libraries": libraries or ("torch" if loads else "plain"),
         }
@@ -195,7 +202,7 @@ def _run(wildcards: Wildcards) -> str:
 
 
 def name_files(inputs: Files, outputs: Files) -> dict[str, Any]:
-    """Return the flags that name the files of a job."""
+    """Return the fields that name the files of a job."""
     named = {name: os.path.dirname(str(file)) if name in RECORDS else file for name, file in inputs.items() if file}
     return {name: files for name, files in {**named, **outputs}.items() if name not in UNTOLD}
 
@@ -222,5 +229,5 @@ def as_data(section: Any) -> Any:
 
 
 def as_json(value: object) -> str:
-    """Return a value as compact JSON."""
+    """Return a value as compact JSON; lists of Snakemake are lists."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -12,7 +12,8 @@ STAGES = {
         "encoder": ("preparation.encoder", "prepare the initial encoder of classifiers"),
         "evaluation": ("experiments.evaluation.stage", "compute the final scores of a run on every set"),
         "released": ("preparation.released", "import a released model"),
-        "training": ("experiments.training.stage", "train a model, a checkpoint per epoch"),
+        "fine_tuning": ("experiments.training.fine_tuning", "train a classifier, a checkpoint per epoch"),
+        "training": ("experiments.training.stage", "train a translation model, a checkpoint per epoch"),
         "vocabulary": ("preparation.vocabulary", "learn subword pieces and binarise parallel text"),
     },
     "Which heads matter": {

@@ -50,31 +50,31 @@ def list_pairs(plan: Plan, task: str) -> list[str]:
 
 def tell_text(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return what the job that acquires a task's text is told; a file with pairs of sentences goes beside it."""
-    corpus = {"corpus": plan.study.tasks[task].corpus}
-    return {"kind": TEXT[plan.kind_of(task)], "pairs": list_pairs(plan, task), "settings": corpus}
+    return {TEXT[plan.kind_of(task)]: plan.study.tasks[task].corpus, "pairs": next(iter(list_pairs(plan, task)), None)}
 
 
 def tell_trees(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return what the job that acquires a task's trees is told: the relations that must be among them."""
     relations = plan.study.tasks[task].attention_stats.relations
-    return {"kind": "trees", "relations": relations, "settings": {"treebank": plan.trees(task)}}
+    return {"trees": plan.trees(task), "relations": relations}
 
 
-def own_trees(_plan: Plan, _wildcards: Any, input: Any, _output: Any) -> dict[str, str]:
-    """Return the flag for the trees that come with the text of a task."""
-    return {"path": f"{os.path.dirname(input.after)}/check.conllu"} if input.get("after") else {}
+def own_trees(_plan: Plan, _wildcards: Any, input: Any, _output: Any) -> dict[str, Any]:
+    """Return the source of trees that come with the text of a task."""
+    found = f"{os.path.dirname(input.after)}/check.conllu" if input.get("after") else ""
+    return {"trees": {"source": "files", "path": found}} if found else {}
 
 
 def tell_vocabulary(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return what the job that segments and binarises parallel text is told."""
     own = plan.study.tasks[task]
     assert isinstance(own, TranslationSettings)
-    return {"settings": {"vocabulary": own.vocabulary}}
+    return {"vocabulary": own.vocabulary}
 
 
 def tell_encoder(plan: Plan, task: str) -> Mapping[str, Any]:
     """Return what the job that prepares the initial encoder of a task's classifiers is told."""
-    return {"settings": {"encoder": _classification(plan, task).encoder}}
+    return {"encoder": _classification(plan, task).encoder}
 
 
 def list_encoder_files(plan: Plan, task: str) -> list[str]:

@@ -21,16 +21,6 @@ def earlier_part(plan: Plan, run: str, end: str = "") -> list[str]:
     return plan.tables("training_so_far", [f"{run}.epoch{epoch}" for epoch in before[-1:]])
 
 
-def find_arms(plan: Plan, run: str, **_: str) -> str:
-    """Return the module of the arms of a run's library."""
-    return f"{LIBRARIES[plan.library_of(plan.runs[run].task)]}.arms"
-
-
-def find_timed_arms(_plan: Plan) -> str:
-    """Return the module of the arms whose updates are timed."""
-    return f"{LIBRARIES['fairseq']}.arms"
-
-
 def find_import(plan: Plan, run: str) -> str:
     """Return the module that imports released models of a run's kind."""
     return f"{LIBRARIES[plan.library_of(plan.runs[run].task)]}.released"
@@ -38,7 +28,8 @@ def find_import(plan: Plan, run: str) -> str:
 
 def tell_released(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the import of a released model is told."""
-    return {"engine": plan.library_of(plan.runs[run].task), "settings": {"released": plan.task(run).released}}
+    engine = plan.library_of(plan.runs[run].task)
+    return {"engine": engine, "fairseq" if engine == "fairseq" else "released": plan.task(run).released}
 
 
 def find_downloads(plan: Plan, wildcards: Any, _input: Any, output: Any) -> dict[str, str]:
@@ -58,14 +49,8 @@ def tell(plan: Plan, run: str, end: str = "") -> Mapping[str, Any]:
     """Return what the training of a run is told; `end` is the epoch at which its job ends, "" for the last one."""
     own = plan.runs[run]
     several = {"processes": plan.study.gpus} if plan.study.gpus > 1 else {}
-    told = {
-        "engine": plan.library_of(own.task),
-        "device": plan.study.device,
-        "arm": own.arm,
-        "seed": own.seed,
-        "until": end,
-    }
-    return {**told, **several, "settings": settings(plan, run)}
+    told = {"device": plan.study.device, "arm_name": own.arm, "seed": own.seed, **({"until": int(end)} if end else {})}
+    return {**told, **several, **settings(plan, run)}
 
 
 def find_state(plan: Plan, _wildcards: Any, _input: Any, output: Any) -> dict[str, str]:
@@ -90,7 +75,7 @@ def tell_evaluation(plan: Plan, run: str) -> Mapping[str, Any]:
     """Return what the final evaluation of a run is told: translations are searched for by a beam."""
     search = ["evaluation"] if run in plan.translated else []
     sets = ["check", "test", *plan.task(run).corpus.far_names]
-    return {"sets": sets, "settings": plan.sections(run, *search, "answers", "sampling")}
+    return {"sets": sets, **plan.sections(run, *search, "answers", "sampling")}
 
 
 def tell_updates(plan: Plan) -> Mapping[str, Any]:
@@ -100,4 +85,4 @@ def tell_updates(plan: Plan) -> Mapping[str, Any]:
     arms = {name: arm.model_dump(mode="json") for name, arm in task.arms.items()}
     training = leave_out(task.training, "epochs", "early_checkpoints")
     sections = {"arms": arms, "model": task.model, "training": training, "update_cost": task.update_cost}
-    return {"device": plan.study.device, "settings": sections}
+    return {"device": plan.study.device, **sections}

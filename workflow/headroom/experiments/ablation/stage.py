@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.heads import HALVES, Head, Site, all_heads
-from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
+from headroom.core.interventions import Intervention, Replacement
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, Sweep, open_engine
 from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES, AblationSettings
 
 if TYPE_CHECKING:
@@ -24,36 +23,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.experiments.ablation.stage")
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("ablation", __doc__, engine)
-    parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
-    parser.add_argument("--output", required=True, help="table of effects")
-    parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
-    add_replacement(parser)
-    add_shards(parser)
-    add_settings(parser, ablation=AblationSettings)
-    engine.add_judging(parser)
-    return parser
+class Ablation(OneModelJob, Sweep):
+    """Remove each head on its own, on every set."""
+
+    sets: list[str] = Field(["choose", "test"], description="evaluation sets")
+    halves: Path | None = Field(None, description="table of effects on halves of the first set; unset for none")
+    ablation: AblationSettings = AblationSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Ablation) -> None:
     """Ablate every head on every set and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     import pandas
 
     from headroom.experiments.ablation.alike import check_effects
     from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
-    examples = settings_from(given, "ablation", AblationSettings).examples
-    sets = [engine.judged_set(name, examples) for name in given.sets]
-    model, kind = engine.load(given.checkpoint), given.replacement
+    examples = job.ablation.examples
+    sets = [engine.judged_set(name, examples) for name in job.sets]
+    model, kind = engine.load(job.checkpoint), job.replacement
     replacements = replacements_for(kind, engine, model)
-    judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "ablation", replacements)
-    if given.shard:
+    judges = build_judges(model, sets, job, partial(list_interventions, replacement=kind), "ablation", replacements)
+    if job.share:
         return
-    leading = leading_columns(given) | {"replacement": kind}
+    leading = job.leading_columns(job.checkpoint) | {"replacement": kind}
     heads = all_heads(judges[0].model.sites)
     rows: list[dict[str, Any]] = []
     for judge in judges:
@@ -61,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
     if alike := check_effects(pandas.DataFrame(rows)).describe():
         logger.info("%s", alike)
-    ABLATION.write(given.output, rows)
-    if given.halves:
-        ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads, kind)])
+    ABLATION.write(job.output, rows)
+    if job.halves:
+        ABLATION_HALVES.write(job.halves, [leading | row for row in effects_on_halves(judges[0], heads, kind)])
 
 
 def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:

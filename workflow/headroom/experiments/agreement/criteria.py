@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,10 +11,9 @@ import numpy
 
 from headroom.core import ranks
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import settings_from
 from headroom.core.heads import Head
 from headroom.experiments.ablation.declared import ABLATION_HALVES
-from headroom.experiments.pruning.declared import MainSettings
+from headroom.experiments.scores.declared import Rankings
 from headroom.methods.criteria import COMPARED, criteria, criterion
 from headroom.methods.orders import by_head
 
@@ -51,25 +49,24 @@ def values_of(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndar
     return numpy.array([scores[head] for head in heads])
 
 
-def read_criteria(given: argparse.Namespace) -> list[Scored]:
-    """Return the criteria of all tables given, in the order of the table to write.
+def read_criteria(tables: Rankings, halves: Sequence[Path], main: str) -> list[Scored]:
+    """Return the criteria of all tables, with the scores on halves of some, in the order of the table to write.
 
     Raises:
         HeadroomError: If a table cannot be read, is of several runs, or has no score by an expected criterion, or if
             there are fewer than two criteria, or they are of different runs or heads.
     """
-    main = settings_from(given, "pruning", MainSettings).main
     found = [
         scored
         for table, names in group_by_table(main).items()
-        for path in getattr(given, table)
+        for path in getattr(tables, table)
         for scored in _read_scores_in(path, names)
     ]
     if len(found) < 2:
-        raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
+        raise HeadroomError("tables: fewer than two criteria; give more, e.g. of scores and ablation")
     _check_same(found)
-    halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
-    return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
+    known = {name: scores for path in halves for name, scores in _halves(path).items()}
+    return [scored._replace(halves=known.get(scored.name, scored.halves)) for scored in found]
 
 
 def _check_same(found: Sequence[Scored]) -> None:

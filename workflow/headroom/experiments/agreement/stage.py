@@ -11,7 +11,6 @@ itself on the two sets is the reliability of its ranks.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -19,21 +18,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
+from pydantic import Field
 
 from headroom.core import ranks
-from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings
 from headroom.core.heads import KINDS
 from headroom.core.interventions import REPLACEMENTS
 from headroom.core.statistics import SEED, harm
 from headroom.core.table import signature
 from headroom.experiments.ablation.declared import ABLATION
-from headroom.experiments.agreement.criteria import Scored, group_by_table, read_criteria, values_of
+from headroom.experiments.agreement.criteria import Scored, read_criteria, values_of
 from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.pruning.declared import MainSettings
-from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED
+from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED, Rankings
 from headroom.methods.criteria import REFERENCE
+from headroom.settings.job import Files, RunJob
 
 if TYPE_CHECKING:
     import pandas
@@ -52,42 +51,35 @@ OVERLAP_SHARES = (0.25, 0.5)
 """Sizes of the top lists of epochs, as shares of the heads of a kind."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line of this stage."""
-    parser = stage_parser("agreement", __doc__)
-    add_run(parser)
-    add_settings(parser, pruning=MainSettings)
+class Agreement(RunJob, Rankings):
+    """Compare rankings of the heads of one run."""
 
-    def add_tables(flag: str, about: str) -> None:
-        parser.add_argument(f"--{flag}", type=Path, nargs="*", default=[], help=about)
-
-    for table, names in group_by_table().items():
-        add_tables(table.replace("_", "-"), f"{table} tables of this run: {', '.join(names)}")
-    add_tables("replaced", "ablation tables by other replacements")
-    add_tables("halves", "tables of effects on halves, of the stage ablation")
-    add_tables("compared", "score tables of criteria that are compared with the ablation of single heads")
-    parser.add_argument("--output", required=True, type=Path, help="output table")
-    return parser
+    replaced: Files = Field([], description="ablation tables by other replacements")
+    halves: Files = Field([], description="tables of effects on halves, of the stage ablation")
+    compared: Files = Field(
+        [], description="score tables of criteria that are compared with the ablation of single heads"
+    )
+    output: Path = Field(description="output table")
+    pruning: MainSettings = MainSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Agreement) -> None:
     """Read the tables of one run and write how its rankings of heads agree."""
-    given = build_parser().parse_args(arguments)
-    named = {"study": given.study, "run": given.run}
-    AGREEMENT.write(given.output, [named | row for row in compare_all(given)])
+    named = {"study": job.study, "run": job.run}
+    AGREEMENT.write(job.output, [named | row for row in compare_all(job)])
 
 
-def compare_all(given: argparse.Namespace) -> Rows:
+def compare_all(job: Agreement) -> Rows:
     """Yield every comparison that the tables allow: of sets, criteria and replacements only with an ablation."""
-    if given.ablation:
-        ablation = ABLATION.read_all(given.ablation)
-        yield from compare_sets(ablation, source=str(given.ablation[0]))
-        yield from compare_criteria(read_criteria(given))
-        yield from compare_replacements(ABLATION.read_all([*given.ablation, *given.replaced]))
-    for path in given.scores:
+    if job.ablation:
+        ablation = ABLATION.read_all(job.ablation)
+        yield from compare_sets(ablation, source=str(job.ablation[0]))
+        yield from compare_criteria(read_criteria(job, job.halves, job.pruning.main))
+        yield from compare_replacements(ABLATION.read_all([*job.ablation, *job.replaced]))
+    for path in job.scores:
         yield from compare_epochs(SCORES.read(path).query("half == 'all'"), source=str(path))
-    if given.compared:
-        yield from compare_with_reference(SCORES_COMPARED.read_all(given.compared))
+    if job.compared:
+        yield from compare_with_reference(SCORES_COMPARED.read_all(job.compared))
 
 
 def compare_sets(ablation: pandas.DataFrame, *, source: str) -> Rows:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.heads import HALVES
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.attention_stats.declared import BATCH_EXAMPLES, RELEVANCE, RelevanceSettings
 
 if TYPE_CHECKING:
@@ -27,24 +26,23 @@ CONSERVED = 1e-3
 """Maximum relative error of the conservation of relevance; larger errors indicate an unsupported operation."""
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("relevance", __doc__, engine)
-    parser.add_argument("--set", default="check", help="evaluation set whose outputs are explained")
-    parser.add_argument("--output", required=True, help="table of relevance")
-    add_settings(parser, relevance=RelevanceSettings)
-    return parser
+class RelevanceJob(OneModelJob):
+    """Propagate relevance to heads, layer by layer."""
+
+    set: str = Field("check", description="evaluation set whose outputs are explained")
+    output: Path = Field(description="table of relevance")
+    relevance: RelevanceSettings = RelevanceSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: RelevanceJob) -> None:
     """Explain a checkpoint's outputs and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.methods.propagation import choose_rule
     from headroom.methods.relevance import relevances
 
-    settings = settings_from(given, "relevance", RelevanceSettings)
-    examples = engine.examples(given.set, settings.examples)
-    model = engine.load(given.checkpoint)
+    settings = job.relevance
+    examples = engine.examples(job.set, settings.examples)
+    model = engine.load(job.checkpoint)
     batches = engine.batches(model, examples, BATCH_EXAMPLES)
     found = relevances(model, follow_items(batches, "relevance", "batches"), rule=choose_rule(settings))
     if not found.conservation_error <= CONSERVED:
@@ -53,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "rules do not cover, do not rely on these relevances",
             found.conservation_error,
         )
-    about = signature(**_rule(settings), logit="top-1", set=given.set, examples=len(examples))
-    rows = [leading_columns(given) | row | {"signature": about} for row in _rows(found)]
-    RELEVANCE.write(given.output, rows)
+    about = signature(**_rule(settings), logit="top-1", set=job.set, examples=len(examples))
+    rows = [job.leading_columns(job.checkpoint) | row | {"signature": about} for row in _rows(found)]
+    RELEVANCE.write(job.output, rows)
 
 
 def _rule(settings: RelevanceSettings) -> dict[str, Any]:

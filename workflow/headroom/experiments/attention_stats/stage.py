@@ -5,17 +5,17 @@ The trained model is measured, and as a control an untrained one of the same sha
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from headroom.core.command import leading_columns
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
-from headroom.engines.command import given_engine, model_parser
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.engines.engine import Engine
 from headroom.experiments.attention_stats.declared import (
     ATTENTION_STATS,
@@ -36,37 +36,36 @@ FRESH = 1
 """Seed of the weights of the untrained model."""
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("attention_stats", __doc__, engine)
-    parser.add_argument("--treebank", help="sentences in CoNLL-U; unset for no relations")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=["trained"], help="models to measure")
-    parser.add_argument("--name", default="trained", help="name of the trained model in the table")
-    parser.add_argument("--set", default="check", help="evaluation set for the measurements")
-    parser.add_argument("--output", required=True, help="output table")
-    parser.add_argument("--distances", help="output table of the distances of related words; unset for none")
-    add_settings(parser, attention_stats=AttentionStatsSettings)
-    add_settings(parser, sampling=SamplingSettings)
-    return parser
+class AttentionStats(OneModelJob):
+    """Measure where every head points."""
+
+    treebank: Path | None = Field(None, description="sentences in CoNLL-U; unset for no relations")
+    models: list[Literal["trained", "untrained"]] = Field(["trained"], description="models to measure")
+    name: str = Field("trained", description="name of the trained model in the table")
+    set: str = Field("check", description="evaluation set for the measurements")
+    output: Path = Field(description="output table")
+    distances: Path | None = Field(None, description="table of the distances of related words; unset for none")
+    attention_stats: AttentionStatsSettings = AttentionStatsSettings()
+    sampling: SamplingSettings = SamplingSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: AttentionStats) -> None:
     """Measure each model and write the table."""
-    engine, given = given_engine(build_parser, arguments)
-    settings = settings_from(given, "attention_stats", AttentionStatsSettings)
-    resamples = settings_from(given, "sampling", SamplingSettings).resamples
-    treebank = read_trees(given.treebank) if given.treebank else []
+    engine = open_engine(job)
+    settings = job.attention_stats
+    resamples = job.sampling.resamples
+    treebank = read_trees(job.treebank) if job.treebank else []
     if treebank:
         check_relations(settings.relations, treebank)
-    examples = engine.examples(given.set, settings.examples)
-    pointing = Pointing(engine, given, settings, resamples, examples, treebank[: settings.examples])
+    examples = engine.examples(job.set, settings.examples)
+    pointing = Pointing(engine, job, settings, resamples, examples, treebank[: settings.examples])
     rows: list[dict[str, Any]] = []
-    for model in given.models:
+    for model in job.models:
         rows += pointing.rows(model)
-        logger.info("measured the %s model of %s", model, given.checkpoint)
-    ATTENTION_STATS.write(given.output, rows)
-    if given.distances:
-        DISTANCES.write(given.distances, pointing.distances())
+        logger.info("measured the %s model of %s", model, job.checkpoint)
+    ATTENTION_STATS.write(job.output, rows)
+    if job.distances:
+        DISTANCES.write(job.distances, pointing.distances())
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Pointing:
     """The data and settings of the measurements."""
 
     engine: Engine
-    given: argparse.Namespace
+    job: AttentionStats
     settings: AttentionStatsSettings
     resamples: int
     examples: Any
@@ -82,7 +81,9 @@ class Pointing:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of one of `MODELS`."""
-        leading = leading_columns(self.given) | {"model": self.given.name if name == "trained" else name}
+        leading = self.job.leading_columns(self.job.checkpoint) | {
+            "model": self.job.name if name == "trained" else name
+        }
         weights = f"|weights:fresh,seed{FRESH}" if name == "untrained" else ""
         found = []
         for one in self._measured(FRESH if name == "untrained" else None):
@@ -97,11 +98,11 @@ class Pointing:
 
         if not self.treebank:
             return []
-        model = self.engine.load(self.given.checkpoint, maps=True)
+        model = self.engine.load(self.job.checkpoint, maps=True)
         batches = self.engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
         found = relation_distances(batches, self.treebank, relations=self.settings.relations, resamples=self.resamples)
         about = signature(sentences=len(self.treebank), resamples=self.resamples)
-        return [leading_columns(self.given) | asdict(one) | {"signature": about} for one in found]
+        return [self.job.leading_columns(self.job.checkpoint) | asdict(one) | {"signature": about} for one in found]
 
     def _measured(self, fresh: int | None) -> list[Measured]:
         """Return the measurements of a model; `fresh` is a seed of untrained weights."""
@@ -109,7 +110,7 @@ class Pointing:
         from headroom.methods.syntax import relation_pointing
 
         engine, settings, resamples = self.engine, self.settings, self.resamples
-        model = engine.load(self.given.checkpoint, fresh=fresh, maps=True)
+        model = engine.load(self.job.checkpoint, fresh=fresh, maps=True)
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
         batches = engine.example_batches(model, self.examples, BATCH_EXAMPLES)
         pieces, frequent = engine.frequencies(model), settings.frequent_tokens
@@ -129,7 +130,7 @@ class Pointing:
             moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}
             words = {"from": "mean-of-pieces", "to": "sum-of-pieces"}
             return signature(sentences=len(self.treebank), **words, **moved, resamples=self.resamples)
-        on_set = {"set": self.given.set, "examples": len(self.examples)}
+        on_set = {"set": self.job.set, "examples": len(self.examples)}
         if one.measure == "offset":
             return signature(**on_set)
         rare = {"frequent": self.settings.frequent_tokens} if one.measure == "rare" else {}

@@ -9,26 +9,24 @@ training is the control: what training alone gains.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PositiveInt
 
-from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, Unit, all_heads, format_profile
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.bakeoff.declared import BAKEOFF_RETRAINING, RetrainingSettings
 from headroom.experiments.gates.declared import GateTrainingSettings
 from headroom.methods.orders import control_orders, least_important_first, read_scores, take_first
 from headroom.settings.base import Settings
+from headroom.settings.job import Files, read_epoch
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -55,30 +53,29 @@ class Layout:
     draw: int = 0
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("bakeoff_retraining", __doc__, engine)
-    parser.add_argument("--scores", nargs="+", required=True, help="tables of the stage scores with the criterion")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the order of batches and of dropout")
-    parser.add_argument("--judge-on", default="test", help="set on which layouts are evaluated")
-    parser.add_argument("--output", required=True, help="output table; resampled scores are written next to it")
-    add_settings(parser, retraining=RetrainingSettings, bakeoff=JudgingSettings)
-    engine.add_judging(parser)
-    return parser
+class Retraining(OneModelJob, Judging):
+    """Train layouts of one size further."""
+
+    scores: Files = Field(min_length=1, description="tables of the stage scores with the criterion")
+    seed: int = Field(1, description="seed of the order of batches and of dropout")
+    judge_on: str = Field("test", description="set on which layouts are evaluated")
+    output: Path = Field(description="output table; resampled scores are written next to it")
+    retraining: RetrainingSettings = RetrainingSettings()
+    bakeoff: JudgingSettings = JudgingSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Retraining) -> None:
     """Train each layout from the same trained model, and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.continued_training import compare
 
-    settings = settings_from(given, "retraining", RetrainingSettings)
-    judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", JudgingSettings).test_examples)
+    settings = job.retraining
+    judged = engine.judged_set(job.judge_on, job.bakeoff.test_examples)
     if not settings.updates:  # the default; wrong values are reported first
         raise HeadroomError("--updates 0: no further training; give at least 1")
-    scores = read_scores(*given.scores, epoch=read_epoch(given.checkpoint), criterion=settings.criterion)
-    model = engine.load(given.checkpoint)
+    scores = read_scores(*job.scores, epoch=read_epoch(job.checkpoint), criterion=settings.criterion)
+    model = engine.load(job.checkpoint)
     units = model.units()
     found = layouts(scores, units, settings)
     batches = engine.batches(
@@ -86,17 +83,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     full = judged.judge(model)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
-    leading = leading_columns(given)
+    leading = job.leading_columns(job.checkpoint)
     resamples = Resamples()
     rows: list[dict[str, Any]] = []
     for layout in follow_items(found, "bakeoff_retraining", "layouts"):
         state = leading | build_columns(layout) | {"heads_total": len(units)}
         model.model.load_state_dict(trained)
-        for updates, outcome in before_and_after(model, judged, layout, batches, settings, given.seed):
-            about = build_signature(settings, updates, given.seed)
+        for updates, outcome in before_and_after(model, judged, layout, batches, settings, job.seed):
+            about = build_signature(settings, updates, job.seed)
             rows += [state | {"updates": updates} | row for row in compare(judged, full, outcome, about, resamples)]
-    BAKEOFF_RETRAINING.write(given.output, rows)
-    resamples.write(resamples_beside(given.output))
+    BAKEOFF_RETRAINING.write(job.output, rows)
+    resamples.write(resamples_beside(job.output))
 
 
 def layouts(scores: Mapping[Head, float], units: Sequence[Unit], settings: RetrainingSettings) -> list[Layout]:

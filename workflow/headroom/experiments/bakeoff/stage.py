@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 from numpy import ndarray
+from pydantic import Field
 
-from headroom.core.command import stage_parser
 from headroom.core.curves import area, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
@@ -21,6 +20,7 @@ from headroom.core.table import signature
 from headroom.experiments.bakeoff.declared import BAKEOFF
 from headroom.experiments.pruning.declared import PRUNING_COMPARED
 from headroom.experiments.scores.declared import SCORES_COSTS
+from headroom.settings.job import Files, Job
 
 if TYPE_CHECKING:
     import pandas
@@ -44,30 +44,28 @@ class Numbers(NamedTuple):
     found: Mapping[str, ndarray]
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = stage_parser("bakeoff", __doc__)
-    parser.add_argument("--study", default="study", help="name of the study, a column of the table")
-    parser.add_argument("--task", required=True, help="the task of the runs")
-    parser.add_argument("--curves", type=Path, nargs="+", required=True, help="tables of the stage pruning")
-    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="tables of costs of the stage scores")
-    parser.add_argument("--output", required=True, type=Path, help="output table")
-    return parser
+class Bakeoff(Job):
+    """Compare criteria at equal numbers of heads and known cost."""
+
+    study: str = Field("study", description="name of the study, a column of the table")
+    task: str = Field(description="the task of the runs")
+    curves: Files = Field(min_length=1, description="tables of the stage pruning")
+    costs: Files = Field(min_length=1, description="tables of costs of the stage scores")
+    output: Path = Field(description="output table")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Bakeoff) -> None:
     """Read the tables of all runs of a task and write the comparison."""
-    given = build_parser().parse_args(arguments)
-    rows = read_with_resamples(PRUNING_COMPARED, given.curves)
+    rows = read_with_resamples(PRUNING_COMPARED, job.curves)
     if rows.empty:
-        raise HeadroomError(f"{given.curves[0]}: the table is empty; rerun the job that writes it")
+        raise HeadroomError(f"{job.curves[0]}: the table is empty; rerun the job that writes it")
     metric, judged = rows["metric"].iloc[0], rows["set"].iloc[0]
     about = {"set": judged, "metric": metric, "signature": rows[rows["metric"] == metric]["signature"].iloc[0]}
     found = with_differences(list(numbers(rows[rows["metric"] == metric])))
-    leading = {"study": given.study, "task": given.task}
+    leading = {"study": job.study, "task": job.task}
     table = [leading | row | about for row in [*of_runs(found), *of_all(found)]]
-    table += [leading | row for row in mean_costs(SCORES_COSTS.read_all(given.costs))]
-    BAKEOFF.write(given.output, table)
+    table += [leading | row for row in mean_costs(SCORES_COSTS.read_all(job.costs))]
+    BAKEOFF.write(job.output, table)
 
 
 def numbers(rows: pandas.DataFrame) -> Iterator[Numbers]:

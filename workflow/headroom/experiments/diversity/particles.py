@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
+from pydantic import Field
+
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.diversity.declared import PARTICLES
 
 if TYPE_CHECKING:
@@ -20,25 +19,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.experiments.diversity.particles")
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("particles", __doc__, engine, several=True)
-    parser.add_argument("--output", required=True, help="table of particles per site and projection")
-    return parser
+class Particles(EpochsJob):
+    """Measure heads as particles, at every epoch."""
+
+    output: Path = Field(description="table of particles per site and projection")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Particles) -> None:
     """Measure the heads of each checkpoint and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     about = signature(particles="separate", median="pairs")
     rows: list[dict[str, Any]] = []
-    for checkpoint in given.checkpoints:
+    for checkpoint in job.checkpoints:
         for (site, projection), values in measure_heads(engine.load(checkpoint)).items():
             place = {"kind": site.kind, "layer": site.layer, "projection": projection, "signature": about}
             for measure, value in values.items():
-                rows.append(leading_columns(given, checkpoint) | place | {"measure": measure, "value": value})
+                rows.append(job.leading_columns(checkpoint) | place | {"measure": measure, "value": value})
         logger.info("measured the heads of %s", checkpoint)
-    PARTICLES.write(given.output, rows)
+    PARTICLES.write(job.output, rows)
 
 
 def measure_heads(model: HeadModel) -> dict[tuple[Site, str], dict[str, float]]:

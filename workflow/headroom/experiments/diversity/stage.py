@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns, read_epoch
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.diversity.declared import DIVERSITY, DiversitySettings
+from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
     from headroom.experiments.diversity.measures import Particles
@@ -21,18 +20,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.experiments.diversity.stage")
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("diversity", __doc__, engine, several=True)
-    parser.add_argument("--set", default="check", help="evaluation set for the comparison")
-    parser.add_argument("--output", required=True, help="table of diversity per site")
-    add_settings(parser, diversity=DiversitySettings)
-    return parser
+class Diversity(EpochsJob):
+    """Measure the similarity of the heads of every site, at every epoch."""
+
+    set: str = Field("check", description="evaluation set for the comparison")
+    output: Path = Field(description="table of diversity per site")
+    diversity: DiversitySettings = DiversitySettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Diversity) -> None:
     """Compare the heads of each checkpoint and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.experiments.diversity.measures import (
         OF_PARTICLES,
         STEP,
@@ -42,11 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text_similarity,
     )
 
-    settings = settings_from(given, "diversity", DiversitySettings)
-    examples: Any = engine.examples(given.set, settings.examples)
+    settings = job.diversity
+    examples: Any = engine.examples(job.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[float, Particles] | None = None
-    for checkpoint in follow_items(given.checkpoints, "diversity", "epochs"):
+    for checkpoint in follow_items(job.checkpoints, "diversity", "epochs"):
         model = engine.load(checkpoint, maps=True)
         particles = extract_particles(model)
         found = particle_similarity(particles)
@@ -55,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found[STEP] = particle_steps(before[1], particles)
             about[STEP] = signature(since=f"epoch{before[0]}")
         found |= text_similarity(model, engine.example_batches(model, examples, settings.batch_examples))
-        on_text = signature(mean="pairs-of-heads", set=given.set, examples=len(examples))
+        on_text = signature(mean="pairs-of-heads", set=job.set, examples=len(examples))
         for measure, sites in found.items():
             for site, value in sites.items():
                 row = {"kind": site.kind, "layer": site.layer, "measure": measure, "value": value}
-                rows.append(leading_columns(given, checkpoint) | row | {"signature": about.get(measure, on_text)})
+                rows.append(job.leading_columns(checkpoint) | row | {"signature": about.get(measure, on_text)})
         before = read_epoch(checkpoint), particles
         del model  # the next one is loaded
         logger.info("compared the heads of %s", checkpoint)
-    DIVERSITY.write(given.output, rows)
+    DIVERSITY.write(job.output, rows)

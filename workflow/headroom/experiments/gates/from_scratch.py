@@ -2,63 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.gates.declared import PRUNED_MODELS, GateSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("from_scratch", __doc__, engine)
-    parser.add_argument("--other", required=True, help="the model trained without some heads")
-    parser.add_argument("--training", required=True, help="its table of the stage training, for its number of updates")
-    parser.add_argument(
-        "--random-draw", type=int, default=0, help="number of its random layout, from 1; 0 for a learned one"
-    )
-    parser.add_argument("--setting", type=float, default=0.0, help="lambda of its layout, a column of the table")
-    parser.add_argument("--seed", type=int, default=1, help="seed of its further training: batches and dropout")
-    parser.add_argument("--judge-on", nargs="+", default=["test", "check"], help="sets on which both are evaluated")
-    parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, gates=GateSettings)
-    engine.add_judging(parser)
-    return parser
+class FromScratch(OneModelJob, Judging):
+    """Train a layout from scratch further, and compare it with the full model."""
+
+    other: str = Field(description="the model trained without some heads")
+    training: Path = Field(description="its table of the stage training, for its number of updates")
+    random_draw: int = Field(0, description="number of its random layout, from 1; 0 for a learned one")
+    setting: float = Field(0.0, description="lambda of its layout, a column of the table")
+    seed: int = Field(1, description="seed of its further training: batches and dropout")
+    judge_on: list[str] = Field(["test", "check"], description="sets on which both are evaluated")
+    output: Path = Field(description="table of pruned models")
+    gates: GateSettings = GateSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: FromScratch) -> None:
     """Train the other model further, evaluate both on the same examples and write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.continued_training import build_signature, compare, continue_training, count_updates
     from headroom.methods.learned_gates import FixedGates
 
-    settings = settings_from(given, "gates", GateSettings)
-    sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
-    trained_for = count_updates(given.training)
-    full, other = (engine.load(place) for place in (given.checkpoint, given.other))
+    settings = job.gates
+    sets = [engine.judged_set(name, settings.test_examples) for name in job.judge_on]
+    trained_for = count_updates(job.training)
+    full, other = (engine.load(place) for place in (job.checkpoint, job.other))
     removed = find_removed(other, full)
     examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
     batches = engine.batches(other, examples, settings.batch_examples)
     plain = FixedGates(frozenset(), [])
-    way: dict[str, Any] = {"scope": "all", "settings": settings, "seed": given.seed}
+    way: dict[str, Any] = {"scope": "all", "settings": settings, "seed": job.seed}
     continue_training(other, batches=batches, source=plain, heads=[], **way)
     heads = len(all_heads(full.sites))
     state = {
-        "method": "random-scratch" if given.random_draw else "scratch",
+        "method": "random-scratch" if job.random_draw else "scratch",
         "scope": "all",
-        "setting": given.setting,
-        "draw": given.random_draw,
+        "setting": job.setting,
+        "draw": job.random_draw,
         "kept": heads - len(removed),
         "heads": heads,
         "undecided": "",
@@ -69,12 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "gate_updates": 0,
         "total_updates": trained_for + settings.weight_updates,
     }
-    about = f"{signature(start='scratch')}|{build_signature(settings, given.seed)}"
+    about = f"{signature(start='scratch')}|{build_signature(settings, job.seed)}"
     resamples = Resamples()
     pairs = [(judged, judged.judge(full), judged.judge(other)) for judged in sets]
     rows = [row for pair in pairs for row in compare(*pair, about, resamples)]
-    PRUNED_MODELS.write(given.output, [leading_columns(given) | state | row for row in rows])
-    resamples.write(resamples_beside(given.output))
+    PRUNED_MODELS.write(job.output, [job.leading_columns(job.checkpoint) | state | row for row in rows])
+    resamples.write(resamples_beside(job.output))
 
 
 def find_removed(other: HeadModel, full: HeadModel) -> frozenset[Head]:

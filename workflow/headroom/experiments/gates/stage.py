@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from headroom.core.command import leading_columns, read_epoch
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import follow_items
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.gates.declared import GATES, PRUNED_MODELS, GateSettings
 from headroom.experiments.pruning.declared import MainSettings
 from headroom.experiments.training.declared import TRAINING
 from headroom.methods.orders import read_scores
+from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -36,34 +35,33 @@ FALLING = 0.01
 """A model has not converged if its last epoch reduced the validation loss by more than this share."""
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("gates", __doc__, engine)
-    parser.add_argument(
-        "--method",
-        choices=[LEARNED, CONTROLS],
-        default=LEARNED,
-        help="learned gates, or the controls: continued, gradient and random",
+class Gates(OneModelJob, Judging):
+    """Learn which heads to keep, or fix them, in further training."""
+
+    method: Literal["hard-concrete", "controls"] = Field(
+        "hard-concrete", description="learned gates, or the controls: continued, gradient and random"
     )
-    parser.add_argument("--scope", default="all", help="heads with gates: all, or E with the decoder frozen")
-    parser.add_argument("--seed", type=int, default=1, help="seed of noise, order of batches, dropout, random layouts")
-    parser.add_argument("--scores", help="table of the stage scores, for the control `gradient`")
-    help_ = "table of the stage training, for the convergence and the number of updates of the model"
-    parser.add_argument("--training", help=help_)
-    help_ = "sets on which pruned models are evaluated; gates as learned on the first alone"
-    parser.add_argument("--judge-on", nargs="+", default=["test", "check"], help=help_)
-    parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
-    parser.add_argument("--save", nargs="+", help="names of the models to write there; unset for all")
-    parser.add_argument("--learned", help="table of gates; unset for none")
-    parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, gates=GateSettings, pruning=MainSettings)
-    engine.add_judging(parser)
-    return parser
+    scope: str = Field("all", description="heads with gates: all, or E with the decoder frozen")
+    seed: int = Field(1, description="seed of noise, order of batches, dropout, random layouts")
+    scores: Path | None = Field(None, description="table of the stage scores, for the control `gradient`")
+    training: Path | None = Field(
+        None, description="table of the stage training, for the convergence and the number of updates of the model"
+    )
+    judge_on: list[str] = Field(
+        ["test", "check"],
+        description="sets on which pruned models are evaluated; gates as learned on the first alone",
+    )
+    models: Path | None = Field(None, description="directory for the pruned models and their profiles; unset for none")
+    save: list[str] | None = Field(None, description="names of the models to write there; unset for all")
+    learned: Path | None = Field(None, description="table of gates; unset for none")
+    output: Path = Field(description="table of pruned models")
+    gates: GateSettings = GateSettings()
+    pruning: MainSettings = MainSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Gates) -> None:
     """Train under each setting from the same trained model, and write the tables."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.continued_training import (
         build_signature,
@@ -73,17 +71,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     from headroom.methods.learned_gates import find_profile
 
-    settings = settings_from(given, "gates", GateSettings)
-    start, before = read_start(given.training), count_updates(given.training) if given.training else None
-    sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
+    settings = job.gates
+    start, before = read_start(job.training), count_updates(job.training) if job.training else None
+    sets = [engine.judged_set(name, settings.test_examples) for name in job.judge_on]
     examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
-    model = engine.load(given.checkpoint)
-    heads = all_heads(model.sites, given.scope)
-    trainings = plan_trainings(given, settings, heads)
+    model = engine.load(job.checkpoint)
+    heads = all_heads(model.sites, job.scope)
+    trainings = plan_trainings(job, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = [judged.judge(model) for judged in sets]
     batches = engine.batches(model, examples, settings.batch_examples)
-    about = build_signature(settings, given.seed)
+    about = build_signature(settings, job.seed)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     resamples = Resamples()
@@ -92,12 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         model.model.load_state_dict(trained)
         learned: dict[str, Outcome] = {}
         when_learned = partial(judge_learned, model, sets[0], source, heads, learned)
-        way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
+        way: dict[str, Any] = {"heads": heads, "scope": job.scope, "settings": settings, "seed": job.seed}
         continue_training(model, batches=batches, source=source, when_learned=when_learned, **way)
         removed = find_profile(source.kept(), heads)
         log_result(training, len(heads) - len(removed), len(heads), start)
-        named = {"method": training.method, "scope": given.scope, "setting": training.setting}
-        leading = leading_columns(given) | named
+        named = {"method": training.method, "scope": job.scope, "setting": training.setting}
+        leading = job.leading_columns(job.checkpoint) | named
         state = leading | {
             "draw": training.draw,
             "kept": len(heads) - len(removed),
@@ -116,16 +114,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows += [state | {"gates": form} | row for row in compare(one, whole, outcome, about, resamples)]
         for head, score, kept in zip(heads, source.scored(), source.kept().int().tolist()):
             gates.append(leading | asdict(head) | {"score": score, "kept": kept, "signature": about})
-        if given.models and training.name in (given.save or [training.name]):
-            fresh = engine.load(given.checkpoint)
-            save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
-    PRUNED_MODELS.write(given.output, rows)
-    resamples.write(resamples_beside(given.output))
-    if given.learned:
-        GATES.write(given.learned, gates)
+        if job.models and training.name in (job.save or [training.name]):
+            fresh = engine.load(job.checkpoint)
+            save(fresh, model, removed, Path(job.models, training.name, Path(job.checkpoint).name))
+    PRUNED_MODELS.write(job.output, rows)
+    resamples.write(resamples_beside(job.output))
+    if job.learned:
+        GATES.write(job.learned, gates)
 
 
-def read_start(path: str | None) -> str:
+def read_start(path: Path | None) -> str:
     """Return whether a model had converged by its training's table: `converged`, `falling`, or `unknown` without."""
     if path is None:
         return "unknown"
@@ -137,7 +135,7 @@ def read_start(path: str | None) -> str:
     return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"
 
 
-def plan_trainings(given: argparse.Namespace, settings: GateSettings, heads: Sequence[Head]) -> list[FurtherTraining]:
+def plan_trainings(job: Gates, settings: GateSettings, heads: Sequence[Head]) -> list[FurtherTraining]:
     """Return the further trainings of a method.
 
     Raises:
@@ -145,13 +143,13 @@ def plan_trainings(given: argparse.Namespace, settings: GateSettings, heads: Seq
     """
     from headroom.methods.continued_training import controls, list_learned
 
-    if given.method != CONTROLS:
-        return list(list_learned(settings, len(heads), given.seed))
-    if given.scores is None:
+    if job.method != CONTROLS:
+        return list(list_learned(settings, len(heads), job.seed))
+    if job.scores is None:
         raise HeadroomError("--scores: missing; give the table of the stage scores for the control `gradient`")
-    main = settings_from(given, "pruning", MainSettings).main
-    scores = read_scores(given.scores, epoch=read_epoch(given.checkpoint), criterion=main)
-    return list(controls(settings, heads, scores, given.seed))
+    main = job.pruning.main
+    scores = read_scores(job.scores, epoch=read_epoch(job.checkpoint), criterion=main)
+    return list(controls(settings, heads, scores, job.seed))
 
 
 def log_result(training: FurtherTraining, kept: int, heads: int, start: str) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.heads import Head, Site
-from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.core.interventions import Intervention, Replacement
+from headroom.engines.command import OneModelJob, Sweep, open_engine
 from headroom.experiments.keep_one.declared import KEEP_ONE, KeepOneSettings
 
 if TYPE_CHECKING:
@@ -23,41 +21,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.experiments.keep_one.stage")
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("keep_one", __doc__, engine)
-    parser.add_argument(
-        "--sets", nargs="+", default=["choose", "test"], help="sets on which every head is tested and chosen"
-    )
-    parser.add_argument("--output", required=True, help="table of effects")
-    add_replacement(parser)
-    add_shards(parser)
-    add_settings(parser, keep_one=KeepOneSettings)
-    engine.add_judging(parser)
-    return parser
+class KeepOne(OneModelJob, Sweep):
+    """Keep each head as the only one of its site, on every set."""
+
+    sets: list[str] = Field(["choose", "test"], description="sets on which every head is tested and chosen")
+    keep_one: KeepOneSettings = KeepOneSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: KeepOne) -> None:
     """Evaluate every head as its site's only one on every set, find the best ones, write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     from headroom.methods.judging import build_judges
     from headroom.methods.repair import replacements_for
 
-    examples = settings_from(given, "keep_one", KeepOneSettings).examples
-    sets = [engine.judged_set(name, examples) for name in given.sets]
-    model, kind = engine.load(given.checkpoint), given.replacement
+    examples = job.keep_one.examples
+    sets = [engine.judged_set(name, examples) for name in job.sets]
+    model, kind = engine.load(job.checkpoint), job.replacement
     replacements = replacements_for(kind, engine, model)
-    judges = build_judges(model, sets, given, partial(list_interventions, replacement=kind), "keep_one", replacements)
-    if given.shard:
+    judges = build_judges(model, sets, job, partial(list_interventions, replacement=kind), "keep_one", replacements)
+    if job.share:
         return
-    leading = leading_columns(given) | {"replacement": kind}
+    leading = job.leading_columns(job.checkpoint) | {"replacement": kind}
     sites = judges[0].model.sites
     chosen = {judge.set.name: [best_head(judge, site, kind) for site in sites] for judge in judges}
     rows: list[dict[str, Any]] = []
     for judge in judges:
         logger.info("chose %s on %s", " ".join(map(str, chosen[judge.set.name])), judge.set.name)
         rows += [leading | row for row in effects(judge, sites, chosen, kind)]
-    KEEP_ONE.write(given.output, rows)
+    KEEP_ONE.write(job.output, rows)
 
 
 def list_interventions(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:

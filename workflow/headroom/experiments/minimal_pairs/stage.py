@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -11,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy import ndarray
+from pydantic import Field
 
-from headroom.core.command import leading_columns, read_epoch
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import all_heads, format_profile
 from headroom.core.progress import follow_items
 from headroom.core.statistics import draw_resamples, interval, mcnemar_p, resampling_weights
 from headroom.core.table import signature
 from headroom.data.documents import read_pairs
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.minimal_pairs.declared import MINIMAL_PAIRS
 from headroom.experiments.pruning.declared import CurveSettings
 from headroom.methods.orders import Order, profiles, read_order
 from headroom.settings.base import SamplingSettings
+from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
     from headroom.engines.hub.causal.model import CausalModel, WindowBatch
@@ -38,34 +36,33 @@ SENTENCES = 32
 CHANCE = 50.0
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("minimal_pairs", __doc__, engine)
-    parser.add_argument(
-        "--pairs", type=Path, help="TSV with the columns group, good and bad; default: that of the corpus"
+class MinimalPairs(OneModelJob):
+    """Measure accuracy on minimal pairs, as heads are removed."""
+
+    pairs: Path | None = Field(
+        None, description="TSV with the columns group, good and bad; unset for that of the corpus"
     )
-    parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
-    parser.add_argument("--output", required=True, help="table of accuracies")
-    add_settings(parser, pruning=CurveSettings)
-    add_settings(parser, sampling=SamplingSettings)
-    return parser
+    scores: Path = Field(description="table of the stage scores, which determines the order")
+    output: Path = Field(description="table of accuracies")
+    pruning: CurveSettings = CurveSettings()
+    sampling: SamplingSettings = SamplingSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: MinimalPairs) -> None:
     """Judge the pairs at every step of the order, and write the table."""
-    engine, given = given_engine(build_parser, arguments)
-    pruning = settings_from(given, "pruning", CurveSettings)
-    resamples = settings_from(given, "sampling", SamplingSettings).resamples
-    if given.engine != "causal":
-        raise HeadroomError(f"--engine {given.engine}: has no probabilities of sentences; give a language model")
-    pairs = read_pairs(given.pairs or Path(given.corpus) / "pairs.tsv")
-    model: Any = engine.load(given.checkpoint)
-    units = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=pruning, model=model)
+    engine = open_engine(job)
+    pruning = job.pruning
+    resamples = job.sampling.resamples
+    if job.engine != "causal":
+        raise HeadroomError(f"--engine {job.engine}: has no probabilities of sentences; give a language model")
+    pairs = read_pairs(job.pairs or Path(job.corpus) / "pairs.tsv")
+    model: Any = engine.load(job.checkpoint)
+    units = read_order(job.scores, epoch=read_epoch(job.checkpoint), settings=pruning, model=model)
     order = Order(pruning.main, units)
     batches = model.scored_batches([sentence for _, *both in pairs for sentence in both], SENTENCES)
     full = find_preferred(model, batches)
     signed = signature(pairs=len(pairs), resamples=resamples, order=f"{order.order},by {pruning.unit}")
-    leading = leading_columns(given)
+    leading = job.leading_columns(job.checkpoint)
     rows: list[dict[str, Any]] = []
     for gone in follow_items(profiles(order, pruning.step), "minimal_pairs", "profiles"):
         with model.gates.masked(gone):
@@ -74,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = {"removed": format_profile(gone), "signature": signed}
         found = compare_groups([group for group, *_ in pairs], own, full, resamples)
         rows += [leading | removed | about | row for row in found]
-    MINIMAL_PAIRS.write(given.output, rows)
+    MINIMAL_PAIRS.write(job.output, rows)
 
 
 def find_preferred(model: CausalModel, batches: Sequence[WindowBatch]) -> ndarray:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.phenomena.declared import PHENOMENA, PhenomenaSettings
 from headroom.experiments.roles.declared import ROLES
 from headroom.settings.base import SamplingSettings
@@ -31,43 +29,46 @@ ENCODER = "encoder"
 """The group of all encoder heads."""
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("phenomena", __doc__, engine)
-    parser.add_argument("--set", default="test", help="evaluation set")
-    parser.add_argument("--roles", type=Path, required=True, help="table of roles")
-    parser.add_argument("--output", required=True, help="table of accuracies")
-    add_settings(parser, phenomena=PhenomenaSettings)
-    add_settings(parser, sampling=SamplingSettings)
-    return parser
+class Phenomena(OneModelJob):
+    """Measure accuracy per phenomenon, also without heads."""
+
+    set: str = Field("test", description="evaluation set")
+    roles: Path = Field(description="table of roles")
+    output: Path = Field(description="table of accuracies")
+    phenomena: PhenomenaSettings = PhenomenaSettings()
+    sampling: SamplingSettings = SamplingSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Phenomena) -> None:
     """Judge the cases under every removal, and write the table."""
-    engine, given = given_engine(build_parser, arguments)
-    if given.engine != "seq2seq":
-        raise HeadroomError(f"--engine {given.engine}: has no phenomena; give a translation model")
+    engine = open_engine(job)
+    if job.engine != "seq2seq":
+        raise HeadroomError(f"--engine {job.engine}: has no phenomena; give a translation model")
     from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 
-    settings = settings_from(given, "phenomena", PhenomenaSettings)
-    resamples = settings_from(given, "sampling", SamplingSettings).resamples
-    text: Any = engine.examples(given.set, settings.examples)
-    cases = read_cases(Path(given.corpus) / f"{given.set}.phenomena.csv", len(text))
-    roles = ROLES.read(given.roles)
-    model: Any = engine.load(given.checkpoint)
+    settings = job.phenomena
+    resamples = job.sampling.resamples
+    text: Any = engine.examples(job.set, settings.examples)
+    cases = read_cases(Path(job.corpus) / f"{job.set}.phenomena.csv", len(text))
+    roles = ROLES.read(job.roles)
+    model: Any = engine.load(job.checkpoint)
     choices = ForcedChoices(model, text, cases)
     full = choices.correct()
-    about = signature(set=given.set, sentences=len(text), resamples=resamples, forcing="teacher", score="contrast")
+    about = signature(set=job.set, sentences=len(text), resamples=resamples, forcing="teacher", score="contrast")
     rows: list[dict[str, Any]] = []
     for group, heads in groups(model.sites, roles).items():
         own = choices.correct(Intervention(heads))
         others = random_groups(model.sites, heads, RANDOM_DRAWS, group) if group != ENCODER else []
         drawn = [choices.correct(Intervention(other)) for other in others]
-        leading = leading_columns(given) | {"set": given.set, "group": group, "removed": format_profile(heads)}
+        leading = job.leading_columns(job.checkpoint) | {
+            "set": job.set,
+            "group": group,
+            "removed": format_profile(heads),
+        }
         found = compare_cases(cases, len(text), full=full, own=own, drawn=drawn, resamples=resamples)
         rows += [leading | row | {"signature": about} for row in found]
         logger.info("without %d heads (%s), and %d draws", len(heads), group, len(drawn))
-    PHENOMENA.write(given.output, rows)
+    PHENOMENA.write(job.output, rows)
 
 
 def groups(sites: Sequence[Site], roles: pandas.DataFrame) -> Mapping[str, frozenset[Head]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import leading_columns
+from pydantic import Field
+
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.removal.declared import PARAMETERS
 
 if TYPE_CHECKING:
@@ -17,18 +17,17 @@ if TYPE_CHECKING:
     from headroom.engines.sites import AttentionSite
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("parameters", __doc__, engine)
-    parser.add_argument("--output", required=True, help="table of counts")
-    return parser
+class Parameters(OneModelJob):
+    """Count the parameters of heads, sites and model."""
+
+    output: Path = Field(description="table of counts")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Parameters) -> None:
     """Count and write the table."""
-    engine, given = given_engine(build_parser, arguments)
-    rows = [leading_columns(given) | row for row in counts(engine.load(given.checkpoint))]
-    PARAMETERS.write(given.output, rows)
+    engine = open_engine(job)
+    rows = [job.leading_columns(job.checkpoint) | row for row in counts(engine.load(job.checkpoint))]
+    PARAMETERS.write(job.output, rows)
 
 
 def counts(model: HeadModel) -> Iterator[dict[str, Any]]:

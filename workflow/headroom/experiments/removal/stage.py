@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headroom.core.command import leading_columns, read_epoch
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, format_profile, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.pruning.declared import OrderSettings
 from headroom.experiments.removal.declared import REMOVAL, RemovalSettings
 from headroom.methods.orders import read_order, take_first
+from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -27,56 +26,57 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.experiments.removal.stage")
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("removal", __doc__, engine)
-    parser.add_argument("--scores", help="table of the stage scores, which determines the order")
-    parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
-    parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
-    parser.add_argument("--sliced", required=True, help="output path of the sliced checkpoint")
-    parser.add_argument("--output", required=True, help="table of checks")
-    add_settings(parser, removal=RemovalSettings, pruning=OrderSettings)
-    engine.add_judging(parser)
-    return parser
+class Removal(OneModelJob, Judging):
+    """Slice heads out, save, reload, and check against masking."""
+
+    scores: Path | None = Field(None, description="table of the stage scores, which determines the order")
+    heads: str | None = Field(None, description="instead: the heads to remove, e.g. 'E1:2 A3:4'")
+    set: str = Field("test", description="set on which sliced and masked model are compared")
+    sliced: Path = Field(description="directory of the sliced model, which is written")
+    output: Path = Field(description="table of checks")
+    removal: RemovalSettings = RemovalSettings()
+    pruning: OrderSettings = OrderSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Removal) -> None:
     """Slice, save, reload, compare, write the table."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     import torch
 
     from headroom.methods.repair import CALIBRATION_SET, calibrate_on
 
-    settings = settings_from(given, "removal", RemovalSettings)
-    judged = engine.judged_set(given.set)
-    full = engine.load(given.checkpoint)
-    intervention = Intervention(chosen_heads(given, full, settings.share), repair=settings.repair)
+    settings = job.removal
+    judged = engine.judged_set(job.set)
+    full = engine.load(job.checkpoint)
+    intervention = Intervention(chosen_heads(job, full, settings.share), repair=settings.repair)
     replacements = None if settings.repair == "none" else calibrate_on(engine, full)
-    sliced = engine.load(given.checkpoint)
+    sliced = engine.load(job.checkpoint)
     sliced.realise(intervention, replacements)
-    sliced.save(given.sliced)
+    sliced.save(job.sliced)
     del sliced  # another one is loaded
-    checks = compare(full, intervention, engine.load(given.sliced), judged, replacements)
+    checks = compare(full, intervention, engine.load(str(job.sliced)), judged, replacements)
     logger.info("removed %d heads; outputs identical: %s", len(intervention.removed), bool(checks["identical_outputs"]))
     repair = {} if replacements is None else {"repair": settings.repair, "calibration": CALIBRATION_SET}
     gone = {"heads_removed": len(intervention.removed), "removed": format_profile(intervention.removed)}
-    gone |= {"signature": signature(set=given.set, torch=torch.__version__, **repair)}
-    rows = [leading_columns(given) | gone | {"check": name, "value": value} for name, value in checks.items()]
-    REMOVAL.write(given.output, rows)
+    gone |= {"signature": signature(set=job.set, torch=torch.__version__, **repair)}
+    rows = [
+        job.leading_columns(job.checkpoint) | gone | {"check": name, "value": value} for name, value in checks.items()
+    ]
+    REMOVAL.write(job.output, rows)
 
 
-def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> frozenset[Head]:
+def chosen_heads(job: Removal, model: HeadModel, share: float) -> frozenset[Head]:
     """Return the named heads, or the least important share of all by the score table.
 
     Raises:
-        HeadroomError: If neither heads nor a table is given, or a head does not exist.
+        HeadroomError: If neither heads nor a table is job, or a head does not exist.
     """
-    if given.heads is not None:
-        return parse_profile(given.heads, model.sites)
-    if given.scores is None:
+    if job.heads is not None:
+        return parse_profile(job.heads, model.sites)
+    if job.scores is None:
         raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
-    settings = settings_from(given, "pruning", OrderSettings)
-    order = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=settings, model=model)
+    settings = job.pruning
+    order = read_order(job.scores, epoch=read_epoch(job.checkpoint), settings=settings, model=model)
     return take_first(order, round(share * len(order)))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import stage_parser
+from pydantic import Field
+
 from headroom.core.table import signature
 from headroom.experiments.attention_stats.declared import ATTENTION_STATS
 from headroom.experiments.roles.declared import ROLES
+from headroom.settings.job import Files, Job
 
 if TYPE_CHECKING:
     import pandas
@@ -31,19 +32,17 @@ _TAKEN = (
 )  # fmt: skip
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = stage_parser("roles", __doc__)
-    parser.add_argument("--pointing", nargs="+", type=Path, required=True, help="tables attention_stats")
-    parser.add_argument("--output", required=True, help="table of roles")
-    return parser
+class Roles(Job):
+    """Assign roles to heads by where they point."""
+
+    pointing: Files = Field(min_length=1, description="tables attention_stats")
+    output: Path = Field(description="table of roles")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Roles) -> None:
     """Read the tables and write the roles."""
-    given = build_parser().parse_args(arguments)
-    roles = find_roles(ATTENTION_STATS.read_all(given.pointing))
-    ROLES.write(given.output, _rows(roles))
+    roles = find_roles(ATTENTION_STATS.read_all(job.pointing))
+    ROLES.write(job.output, _rows(roles))
     logger.info("found %d roles", len(roles))
 
 

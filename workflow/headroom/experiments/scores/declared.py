@@ -7,6 +7,7 @@ from pydantic import Field, PositiveInt
 from headroom.core.columns import CRITERION, HALF, HEAD, HEAD_OF_RUN, NORMALISED, RUN, SIGNATURE, VALUE
 from headroom.core.table import Column, Table
 from headroom.settings.base import Settings
+from headroom.settings.job import Files, Job
 
 
 class ScoreSettings(Settings):
@@ -18,6 +19,16 @@ class ScoreSettings(Settings):
     batch_examples: PositiveInt = Field(
         32, description="examples in a batch; only the granularity `batch` depends on it"
     )
+
+
+class Rankings(Job):
+    """The tables of a run with scores of its heads, by experiment."""
+
+    scores: Files = Field([], description="tables of the stage scores")
+    ablation: Files = Field([], description="ablation tables, for the criterion ablation")
+    attention_stats: Files = Field([], description="attention_stats tables, for the criterion confidence")
+    relevance: Files = Field([], description="relevance tables, for the criterion relevance")
+    gates: Files = Field([], description="gates tables, for the criterion gates")
 
 
 SCORES = Table(

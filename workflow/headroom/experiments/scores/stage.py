@@ -7,19 +7,18 @@ skipped with the reason, as are those that the model cannot have.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from headroom.core.command import leading_columns
+from pydantic import Field
+
 from headroom.core.errors import HeadroomError
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.scores.declared import SCORES, SCORES_COSTS, ScoreSettings
 from headroom.methods.criteria import (
     EPOCHS,
@@ -51,42 +50,44 @@ Function = tuple[str, Score, list[Criterion]]
 """The family of a function that scores heads, the function, and those of the criteria that it returns."""
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("scores", __doc__, engine, several=True)
-    help_ = f"family of criteria: one of {', '.join(family_names())}, or {EPOCHS}, those that are scored at every epoch"
-    parser.add_argument("--family", default=EPOCHS, help=help_)
-    help_ = "criteria, see docs/criteria.md, or all; unset for those of the family"
-    parser.add_argument("--criteria", nargs="+", default=[], help=help_)
-    help_ = "skip criteria that need references: the labels or translations of the set are placeholders"
-    parser.add_argument("--no-labels", action="store_true", help=help_)
-    parser.add_argument("--set", default="choose", help="evaluation set for the scores")
-    parser.add_argument("--output", required=True, help="table of scores")
-    parser.add_argument("--costs", help="table of costs; unset for none")
-    add_settings(parser, scores=ScoreSettings)
-    return parser
+class ScoresJob(EpochsJob):
+    """Score every head by criteria, e.g. gradient importance."""
+
+    family: str = Field(
+        EPOCHS,
+        description=f"family of criteria: one of {', '.join(family_names())}, or {EPOCHS}, those that are scored at "
+        "every epoch",
+    )
+    criteria: list[str] = Field([], description="criteria, see docs/criteria.md, or all; unset for those of the family")
+    labels: bool = Field(
+        True, description="without: skip criteria that need references, as those of the set are placeholders"
+    )
+    set: str = Field("choose", description="evaluation set for the scores")
+    output: Path = Field(description="table of scores")
+    costs: Path | None = Field(None, description="table of costs; unset for none")
+    scores: ScoreSettings = ScoreSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: ScoresJob) -> None:
     """Score each checkpoint and write the tables.
 
     Raises:
         HeadroomError: If a criterion is unknown, or none can be computed.
     """
-    engine, given = given_engine(build_parser, arguments)
-    settings = settings_from(given, "scores", ScoreSettings)
-    named = list(criteria() if ALL in given.criteria else dict.fromkeys(given.criteria))
-    skipped = {name: why for name in named if (why := reason_to_skip(criterion(name), labelled=not given.no_labels))}
-    functions = list(choose_functions(given.family, named, skipped))
-    examples = engine.examples(given.set, settings.examples)
-    asked = {"loss": engine.loss, "set": given.set, "examples": len(examples), "batch": settings.batch_examples}
+    engine = open_engine(job)
+    settings = job.scores
+    named = list(criteria() if ALL in job.criteria else dict.fromkeys(job.criteria))
+    skipped = {name: why for name in named if (why := reason_to_skip(criterion(name), labelled=job.labels))}
+    functions = list(choose_functions(job.family, named, skipped))
+    examples = engine.examples(job.set, settings.examples)
+    asked = {"loss": engine.loss, "set": job.set, "examples": len(examples), "batch": settings.batch_examples}
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
     model: Any = None
     loaded = None
-    steps = [(checkpoint, function) for checkpoint in given.checkpoints for function in functions]
+    steps = [(checkpoint, function) for checkpoint in job.checkpoints for function in functions]
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
-        leading = leading_columns(given, checkpoint) | {"signature": signature(**asked)}
+        leading = job.leading_columns(checkpoint) | {"signature": signature(**asked)}
         try:
             wanted = checkpoint, any(one.maps for one in own)
             if wanted != loaded:
@@ -97,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             special = {"uses": uses} if uses > len(model.live_sites) else {}
             if cut := engine.count_cut(model, examples):
                 special["cut"] = cut
-                logger.warning("set %s: %d examples exceed the positions of the model and are cut", given.set, cut)
+                logger.warning("set %s: %d examples exceed the positions of the model and are cut", job.set, cut)
             leading["signature"] = signature(**asked, **special)
             for half, index in HALVES.items():
                 with count_passes(model, len(examples)) as passes:
@@ -106,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 scores += [leading | {"half": half} | row for row in list_rows(found, own, ways)]
                 costs += [leading | passes.cost_row(one, name) for one in own if half == ALL]
                 costly = passes.forward + passes.backward > CHEAP and REFERENCE not in found
-                if costly or checkpoint != given.checkpoints[-1]:
+                if costly or checkpoint != job.checkpoints[-1]:
                     break
         except HeadroomError as error:
             if not named:
@@ -118,9 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         logger.info("skipped %s: %s", name, why)
     if not scores:
         raise HeadroomError("--criteria: none of these can be computed here, for the reasons above; name others")
-    SCORES.write(given.output, scores)
-    if given.costs:
-        SCORES_COSTS.write(given.costs, costs)
+    SCORES.write(job.output, scores)
+    if job.costs:
+        SCORES_COSTS.write(job.costs, costs)
 
 
 def reason_to_skip(one: Criterion, *, labelled: bool) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import read_epoch
-from headroom.core.flags import add_settings, settings_from
+from pydantic import Field
+
 from headroom.core.heads import Head
 from headroom.core.table import signature
-from headroom.engines.command import given_engine, model_parser
-from headroom.engines.engine import Engine
+from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.pruning.declared import OrderSettings
 from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES, TimingSettings
 from headroom.methods.orders import read_order, take_first
 from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_interleaved
+from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
@@ -31,32 +31,32 @@ Models = dict[tuple[str, float], "HeadModel"]
 FULL = ("full", 0.0)
 
 
-def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
-    """Return the command line."""
-    parser = model_parser("timing", __doc__, engine)
-    parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
-    parser.add_argument("--set", default="test", help="set with the timed examples")
-    parser.add_argument("--output", required=True, help="table of medians and speed-ups")
-    parser.add_argument("--samples", required=True, help="table of all raw timings")
-    add_settings(parser, timing=TimingSettings, pruning=OrderSettings)
-    return parser
+class Timing(OneModelJob):
+    """Time full, masked and sliced models."""
+
+    scores: Path = Field(description="table of the stage scores, which determines the order")
+    set: str = Field("test", description="set with the timed examples")
+    output: Path = Field(description="table of medians and speed-ups")
+    samples: Path = Field(description="table of all raw timings")
+    timing: TimingSettings = TimingSettings()
+    pruning: OrderSettings = OrderSettings()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def run(job: Timing) -> None:
     """Time every model, part and batch size, write both tables."""
-    engine, given = given_engine(build_parser, arguments)
+    engine = open_engine(job)
     import torch
 
-    settings = settings_from(given, "timing", TimingSettings)
+    settings = job.timing
     torch.set_num_threads(THREADS)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
     with torch.inference_mode():
-        examples = engine.examples(given.set)
-        models: Models = {FULL: engine.load(given.checkpoint)}
+        examples = engine.examples(job.set)
+        models: Models = {FULL: engine.load(job.checkpoint)}
         removed = {0.0: 0}
-        for share, gone in choose_heads(given, settings, models[FULL]).items():
-            masked, sliced = engine.load(given.checkpoint), engine.load(given.checkpoint)
+        for share, gone in choose_heads(job, settings, models[FULL]).items():
+            masked, sliced = engine.load(job.checkpoint), engine.load(job.checkpoint)
             masked.gates.mask(gone)
             sliced.remove(gone)
             models |= {("masked", share): masked, ("sliced", share): sliced}
@@ -66,30 +66,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
             processor = (platform.processor() or platform.machine()).replace("|", "/")
             about = signature(torch=torch.__version__, processor=processor, warmup=settings.warmup, **work.shape)
             for part in work.parts:
-                seconds, added = measure(given, settings, models, part, work, size)
+                seconds, added = measure(job, settings, models, part, work, size)
                 samples += [row | {"signature": about} for row in seconds]
                 rows += [row | {"heads_removed": removed[row["share_removed"]], "signature": about} for row in added]
             logger.info("timed batches of %d", size)
-    TIMING_SAMPLES.write(given.samples, samples)
-    TIMING.write(given.output, rows)
+    TIMING_SAMPLES.write(job.samples, samples)
+    TIMING.write(job.output, rows)
 
 
-def choose_heads(
-    given: argparse.Namespace, settings: TimingSettings, full: HeadModel
-) -> Mapping[float, frozenset[Head]]:
+def choose_heads(job: Timing, settings: TimingSettings, full: HeadModel) -> Mapping[float, frozenset[Head]]:
     """Return the least important heads for each share."""
-    ordered = settings_from(given, "pruning", OrderSettings)
-    order = read_order(given.scores, epoch=read_epoch(given.checkpoint), settings=ordered, model=full)
+    ordered = job.pruning
+    order = read_order(job.scores, epoch=read_epoch(job.checkpoint), settings=ordered, model=full)
     return {share: take_first(order, round(share * len(order))) for share in settings.shares}
 
 
 def measure(
-    given: argparse.Namespace, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
+    job: Timing, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return raw samples and summaries of one part at one batch size."""
     actions = {key: work.action(model, part) for key, model in models.items()}
     seconds = time_interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
-    place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
+    place = {"study": job.study, "run": job.run, "part": part, "batch_size": size}
     samples = [
         {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value}
         for (model, share), values in seconds.items()

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import add_checkpoints
-from headroom.core.flags import add_settings, settings_from
+from headroom.core.errors import HeadroomError
 from headroom.core.imports import without_collection
 from headroom.data.documents import read_documents
 from headroom.engines.engine import Engine
 from headroom.engines.hub.causal.windows import Windows, cut_documents
 from headroom.settings.answers import WindowSettings
-from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,54 +26,18 @@ class CausalEngine(Engine["CausalModel", Windows]):
     loss = "piece-sum"  # summed over the predicted pieces of a window
     training_text = "train.jsonl"
 
-    @staticmethod
-    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-        """Add the flags that name a language model, or several checkpoints, the corpus, its windows and the device."""
-        add_checkpoints(parser, "directory of a language model in the Hub's format (epoch<e>/)", several=several)
-        parser.add_argument("--corpus", required=True, help="directory with <set>.jsonl: a document a line")
-        add_settings(parser, windows=WindowSettings)
-
-    @staticmethod
-    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG004
-        """Add resampling."""
-        add_settings(parser, sampling=SamplingSettings)
-
-    def __init__(
-        self,
-        *,
-        corpus: Path | str,
-        tokenizer_of: Path | str,
-        device: str = "auto",
-        windows: WindowSettings | None = None,
-        sampling: SamplingSettings | None = None,
-    ) -> None:
+    def __init__(self, *, windows: WindowSettings | None = None, **shared: Any) -> None:
         """Name the data and how it is read.
 
         Args:
-            corpus: Directory with `<set>.jsonl`: a document a line.
-            tokenizer_of: The directory of the model, whose tokenizer cuts documents into windows.
-            device: `auto`, `cpu` or `cuda`.
-            windows: Lengths of windows; None for the defaults, as of `sampling`.
-            sampling: Number of resamples.
+            windows: Lengths of windows; None for the defaults.
+            shared: See `Engine`; the corpus has `<set>.jsonl`: a document a line. The tokenizer of the checkpoint cuts
+                documents into windows.
         """
-        self.corpus = Path(corpus)
-        self.device = device
+        super().__init__(**shared)
         self.windows = windows or WindowSettings()
-        self.sampling = sampling or SamplingSettings()
-        self._tokenizer_of = tokenizer_of
         self._tokenizer: Any = None
         self._dtype = ""
-
-    @classmethod
-    def from_flags(cls, given: argparse.Namespace) -> Self:
-        """Return the engine of a parsed command line."""
-        return cls(
-            corpus=given.corpus,
-            tokenizer_of=given.checkpoints[0] if "checkpoints" in given else given.checkpoint,
-            device=given.device,
-            windows=settings_from(given, "windows", WindowSettings),
-            sampling=settings_from(given, "sampling", SamplingSettings),
-        )
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> CausalModel:
         """Load a language model; with `maps` one that computes attention step by step."""
@@ -90,8 +50,10 @@ class CausalEngine(Engine["CausalModel", Windows]):
         if self._tokenizer is None:
             from headroom.engines.hub.checkpoint import read_dtype, read_tokenizer
 
-            self._tokenizer = read_tokenizer(self._tokenizer_of)
-            self._dtype = read_dtype(self._tokenizer_of) or "float32"
+            if self.checkpoint is None:
+                raise HeadroomError("checkpoint: missing; give the model whose tokenizer reads the text")
+            self._tokenizer = read_tokenizer(self.checkpoint)
+            self._dtype = read_dtype(self.checkpoint) or "float32"
         documents = read_documents(self.corpus / f"{name}.jsonl")
         settings = self.windows.model_dump(include={"length", "stride", "per_set"})
         return cut_documents(self._tokenizer, documents, **settings, limit=limit)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import add_checkpoints
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.engine import Engine
 from headroom.settings.answers import LabellingSettings
-from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
     from headroom.engines.hub.classifier.judging import LabelledSet
@@ -28,52 +24,16 @@ class ClassificationEngine(Engine["ClassificationModel", LabelledText]):
     loss = "cross-entropy"  # of an example's label
     training_text = "train.tsv"
 
-    @staticmethod
-    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-        """Add the flags that name a classifier, or one per epoch, the corpus and the device."""
-        add_checkpoints(parser, "directory of a classifier in the Hub's format (epoch<e>/)", several=several)
-        parser.add_argument("--corpus", required=True, help="directory with <set>.tsv: sentence(s) and label")
-
-    @staticmethod
-    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG004
-        """Add metrics and resampling."""
-        add_settings(parser, labelling=LabellingSettings)
-        add_settings(parser, sampling=SamplingSettings)
-
-    def __init__(
-        self,
-        *,
-        corpus: Path | str,
-        device: str = "auto",
-        labelling: LabellingSettings | None = None,
-        sampling: SamplingSettings | None = None,
-        labels_of: Path | str | None = None,
-    ) -> None:
+    def __init__(self, *, labelling: LabellingSettings | None = None, **shared: Any) -> None:
         """Name the data and how answers are computed.
 
         Args:
-            corpus: Directory with `<set>.tsv`: sentence(s) and label.
-            device: `auto`, `cpu` or `cuda`.
-            labelling: Metrics and batches; None for the defaults, as of `sampling`.
-            sampling: Number of resamples.
-            labels_of: A classifier whose labels the corpus may have if it declares none itself.
+            labelling: Metrics and batches; None for the defaults.
+            shared: See `Engine`; the corpus has `<set>.tsv`: sentence(s) and label. It may have the labels of the
+                checkpoint if it declares none itself.
         """
-        self.corpus = Path(corpus)
-        self.device = device
+        super().__init__(**shared)
         self.labelling = labelling or LabellingSettings()
-        self.sampling = sampling or SamplingSettings()
-        self._labels_of = labels_of
-
-    @classmethod
-    def from_flags(cls, given: argparse.Namespace) -> Self:
-        """Return the engine of a parsed command line."""
-        return cls(
-            corpus=given.corpus,
-            device=given.device,
-            labelling=settings_from(given, "labelling", LabellingSettings),
-            sampling=settings_from(given, "sampling", SamplingSettings),
-            labels_of=given.checkpoints[0] if "checkpoints" in given else given.checkpoint,
-        )
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> ClassificationModel:
         """Load a classifier; with `maps` one that computes attention step by step."""
@@ -125,10 +85,10 @@ class ClassificationEngine(Engine["ClassificationModel", LabelledText]):
         """Return the labels that the corpus declares, else those of the classifier named, if it can be read."""
         if known := self._record():
             return list(known["labels"])
-        if self._labels_of is None:
+        if self.checkpoint is None:
             return None
         try:
-            return list(json.loads(Path(self._labels_of, "config.json").read_bytes())["id2label"].values())
+            return list(json.loads(Path(self.checkpoint, "config.json").read_bytes())["id2label"].values())
         except (OSError, ValueError, KeyError, AttributeError):
             return None  # loading the model reports the error
 

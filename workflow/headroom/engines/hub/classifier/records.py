@@ -22,7 +22,6 @@ from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before 
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerState, TrainingArguments
 
-from headroom.core.command import read_epoch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.engines.hub.classifier.trainer import GroupingTrainer
@@ -30,6 +29,7 @@ from headroom.engines.hub.sites import MODEL_FILES
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
 from headroom.engines.training import EpochRecord, Notify, Progress, early_due, write_record
+from headroom.settings.job import read_epoch
 
 MARK = "complete.json"
 

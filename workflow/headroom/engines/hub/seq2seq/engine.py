@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
-from headroom.core.command import add_checkpoints
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.imports import without_collection
 from headroom.data.parallel import ParallelText, read_pairs
 from headroom.engines.engine import Engine
 from headroom.experiments.evaluation.declared import EvaluationSettings
 from headroom.settings.answers import DecodingSettings
-from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
     from headroom.engines.hub.seq2seq.batches import PairBatch
@@ -29,37 +24,23 @@ class Seq2SeqEngine(Engine["Seq2SeqModel", ParallelText]):
     loss = "token-sum"  # summed over the pieces of an example's reference
     training_text = "train.source"
 
-    @staticmethod
-    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
-        """Add decoding and resampling; for final scores also the beam."""
-        if final:
-            add_settings(parser, evaluation=EvaluationSettings)
-        add_settings(parser, decoding=DecodingSettings)
-        add_settings(parser, sampling=SamplingSettings)
-
     def __init__(
         self,
         *,
-        corpus: Path | str,
-        device: str = "auto",
         decoding: DecodingSettings | None = None,
         evaluation: EvaluationSettings | None = None,
-        sampling: SamplingSettings | None = None,
+        **shared: Any,
     ) -> None:
         """Name the data and how answers are computed.
 
         Args:
-            corpus: Directory with `<set>.source` and `<set>.target`.
-            device: `auto`, `cpu` or `cuda`.
-            decoding: Search in sweeps; None for the defaults, as of the others.
+            decoding: Search in sweeps; None for the defaults, as of `evaluation`.
             evaluation: Search for final scores.
-            sampling: Number of resamples.
+            shared: See `Engine`; the corpus has `<set>.source` and `<set>.target`.
         """
-        self.corpus = Path(corpus)
-        self.device = device
+        super().__init__(**shared)
         self.decoding = decoding or DecodingSettings()
         self.evaluation = evaluation or EvaluationSettings()
-        self.sampling = sampling or SamplingSettings()
 
     def examples(self, name: str, limit: int | None = None) -> ParallelText:
         """Read a set's sentence pairs."""
@@ -76,23 +57,6 @@ class Seq2SeqEngine(Engine["Seq2SeqModel", ParallelText]):
     def batches(self, model: Seq2SeqModel, examples: ParallelText, size: int) -> Sequence[PairBatch]:
         """Return sentence pairs in batches of similar length."""
         return model.batches(examples.source, examples.target, sentences=size)
-
-    @staticmethod
-    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-        """Add the flags that name a model, or several checkpoints, the corpus and the device."""
-        add_checkpoints(parser, "directory of an encoder-decoder in the Hub's format (epoch<e>/)", several=several)
-        parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
-
-    @classmethod
-    def from_flags(cls, given: argparse.Namespace) -> Self:
-        """Return the engine of a parsed command line."""
-        return cls(
-            corpus=given.corpus,
-            device=given.device,
-            decoding=settings_from(given, "decoding", DecodingSettings),
-            evaluation=settings_from(given, "evaluation", EvaluationSettings),
-            sampling=settings_from(given, "sampling", SamplingSettings),
-        )
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> Seq2SeqModel:
         """Load a model; with `maps` one that computes attention step by step."""
