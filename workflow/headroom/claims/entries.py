@@ -204,7 +204,7 @@ def read_papers(place: Path = PLACE) -> tuple[Paper, ...]:
             if claim.id in ids:
                 raise HeadroomError(f"{path}, claim {claim.id}: {ids[claim.id]} has one too; number it otherwise")
             ids[claim.id] = path
-    return tuple(paper for _, paper in sorted(papers, key=lambda one: (one[1].year, _letter_place(one[1]))))
+    return tuple(paper for _, paper in sorted(papers, key=lambda one: (one[1].year, ord(one[1].claims[0].id[0]))))
 
 
 def papers_asked(tables: StudyTables) -> list[Paper]:
@@ -302,11 +302,6 @@ def _read(path: Path) -> Paper:
         if place[0] == "claims" and len(place) > 1:
             place[:2] = [f"claim {list(content['claims'])[int(place[1])]}"]
         raise HeadroomError(f"{path}, {': '.join(place)}: {first['msg']}") from error
-
-
-def _letter_place(paper: Paper) -> int:
-    """Return the number of its first claim's letter, in the alphabet."""
-    return ord(paper.claims[0].id[0])
 
 
 def _of_task(value: float | Mapping[str, float], task: str, kind: TaskKind) -> float:

@@ -132,7 +132,10 @@ def compute_p(row: Row) -> float:
 def _row(rows: pandas.DataFrame, numbers: pandas.DataFrame) -> Row:
     """Return what the studies in rows of the table `claims` say together."""
     judged = _largest_of_corpora(rows[rows["verdict"].isin(JUDGED) & (rows["side"] != "")])
-    found = [_asked_of(row, numbers) for _, row in judged.iterrows()]
+    found = [
+        rows_where(numbers, study=row["study"], what=row["claim"], task=row["task"], part=row["part"])
+        for _, row in judged.iterrows()
+    ]
     counted: list[pandas.DataFrame] = []
     counting: list[pandas.Series[Any]] = []
     seen: set[str] = set()
@@ -176,11 +179,6 @@ def _largest_of_corpora(rows: pandas.DataFrame) -> pandas.DataFrame:
     counts = [len(trainings.split()) for trainings in rows["trainings"]]
     ordered = rows.assign(count=counts).sort_values("count", ascending=False, kind="stable")
     return ordered[~ordered.duplicated("corpus") | (ordered["corpus"] == "")].sort_index()
-
-
-def _asked_of(row: "pandas.Series[Any]", numbers: pandas.DataFrame) -> pandas.DataFrame:
-    """Return what decides a row of the table `claims`, as rows of the table `numbers`."""
-    return rows_where(numbers, study=row["study"], what=row["claim"], task=row["task"], part=row["part"])
 
 
 def _number(rows: Sequence["pandas.Series[Any]"]) -> Number:

@@ -62,12 +62,7 @@ def clean(source: str, prefix: str) -> str:
 def theme_svg(source: str) -> str:
     """Return clean SVG with every colour of the palette as a CSS variable of the page."""
     variables = {colour.light.lower(): f"var(--{colour.variable})" for colour in palette.ALL}
-    return _in_tags(source, _COLOUR, lambda match: variables.get(match[0].lower(), match[0]))
-
-
-def _in_tags(source: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> str:
-    """Return markup with replacements in its tags; the same characters in text are unchanged."""
-    return _TAG.sub(lambda tag: pattern.sub(replacement, tag[0]), source)
+    return _TAG.sub(lambda tag: _COLOUR.sub(lambda match: variables.get(match[0].lower(), match[0]), tag[0]), source)
 
 
 def share_styles(page: str) -> str:

@@ -176,11 +176,6 @@ def list_learned(settings: GateSettings, heads: int, seed: int) -> Iterator[Furt
         yield FurtherTraining("hard-concrete", strength, 0, gates, f"{strength:g}")
 
 
-def build_continued(heads: Sequence[Head]) -> FurtherTraining:
-    """Return the control with all heads and further training."""
-    return FurtherTraining("continued", len(heads), 0, FixedGates(frozenset(), heads), "all")
-
-
 def controls(
     settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
 ) -> Iterator[FurtherTraining]:
@@ -189,7 +184,7 @@ def controls(
     All have the same further training as learned gates, so that they differ only in the heads kept (Prasanna et al.
     2020 retrain random layouts; Voita et al. 2019 have no such control).
     """
-    yield build_continued(heads)
+    yield FurtherTraining("continued", len(heads), 0, FixedGates(frozenset(), heads), "all")
     units = single_units(heads)
     for share in settings.kept_shares:
         name, k = f"{share:g}", round(share * len(heads))

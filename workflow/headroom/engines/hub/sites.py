@@ -292,7 +292,7 @@ def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Seque
     counts = [own for name in _COUNTS if isinstance(own := getattr(module, name, None), int)]
     parts = 1 if named.layout is Layout.SPLIT else 3
     if widths and not counts:
-        heads = sizes[0] // widths[0] if parts == 1 else _count_in_configuration(model)
+        heads = sizes[0] // widths[0] if parts == 1 else int(model.config.num_attention_heads)
         return widths[0], heads
     if not counts:
         raise _refusal(model, f"{type(module).__name__} has no attribute with its number of heads")
@@ -301,10 +301,6 @@ def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Seque
             model, f"the {sizes[0]} features of {type(module).__name__} are not a multiple of its {counts[0]} heads"
         )
     return (widths[0] if widths else sizes[0] // parts // counts[0]), counts[0]
-
-
-def _count_in_configuration(model: Any) -> int:
-    return int(model.config.num_attention_heads)
 
 
 def _having(module: nn.Module, names: Sequence[str], value: int) -> tuple[str, ...]:

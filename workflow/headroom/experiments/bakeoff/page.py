@@ -117,7 +117,7 @@ def _against_cost(task: str, rows: pandas.DataFrame) -> Markup:
         axes.set_xticks([LEAST, *passes], ["0", *(f"{one:,}" for one in passes)], minor=False)
         axes.xaxis.set_minor_locator(NullLocator())
         for place, (_, one) in zip(_side_by_side(scored["cost"]), scored.iterrows()):
-            look = _look(str(one["order"])).line
+            look = LOOKS["labels" if criterion(str(one["order"])).labels else "none"].line
             ends = [100 * one["over_random_low"], 100 * one["over_random_high"]]
             axes.plot([place, place], ends, color=look["color"], linewidth=0.9, alpha=0.5, zorder=2)
             axes.plot([place], [one["gain"]], look["marker"], color=look["color"], zorder=3)
@@ -150,10 +150,6 @@ def _side_by_side(costs: pandas.Series) -> pandas.Series:
     """Return costs with equal ones spread a little about their value, in their order."""
     groups = costs.groupby(costs)
     return costs * SPREAD ** (groups.cumcount() - (groups.transform("size") - 1) / 2)
-
-
-def _look(order: str) -> Look:
-    return LOOKS["labels" if criterion(order).labels else "none"]
 
 
 def _table(wide: pandas.DataFrame, study: StudyTables) -> Table:
