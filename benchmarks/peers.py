@@ -83,7 +83,7 @@ def show_costs(
     what: str, own: Callable[[], Any], others: Mapping[str, Callable[[], Any]], repeats: int
 ) -> dict[str, Any]:
     """Run programs in turns, print ratios of the others' time and memory to our own, and return what all compute."""
-    from headroom.methods.timing import ratio_summary
+    from headroom.methods.costs import ratio_summary
 
     programs = {"headroom": own, **others}
     measured = {name: measure_memory(program) for name, program in programs.items()}
@@ -291,7 +291,7 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
     import torch
     from headroom.core.interventions import Intervention
     from headroom.data.parallel import ParallelText
-    from headroom.engines.hub.plain_states import PlainStates
+    from headroom.engines.hub.reusing import PlainStates
     from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
     from headroom.engines.hub.seq2seq.model import Seq2SeqModel
     from headroom.settings.answers import DecodingSettings

@@ -15,9 +15,9 @@ from headroom.core.interventions import Intervention
 from headroom.data.parallel import read_pairs
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.methods.costs import ratio_summary, time_interleaved
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.methods.timing import ratio_summary, time_interleaved
 from headroom.settings.answers import DecodingSettings
 
 

@@ -17,7 +17,7 @@ from headroom.engines.fairseq.arms import training
 from headroom.engines.fairseq.sites import find_site
 from headroom.engines.fairseq.trainer import build_trainer, configuration
 from headroom.engines.sites import gradient_norm
-from headroom.methods.timing import ratio_summary, time_interleaved
+from headroom.methods.costs import ratio_summary, time_interleaved
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import ModelSettings, TrainingSettings
 from torch.utils.flop_counter import FlopCounterMode

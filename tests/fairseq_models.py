@@ -17,9 +17,8 @@ from typing import Any
 import numpy
 import torch
 from headroom.data.parallel import ParallelText
-from headroom.data.pieces import train_pieces
 from headroom.data.providers.generated import generate_sets
-from headroom.data.subwords import MosesPieces
+from headroom.data.subwords import MosesPieces, train_pieces
 from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.experiments.training import stage as training
 from headroom.preparation import acquire, vocabulary

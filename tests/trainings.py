@@ -167,9 +167,8 @@ class Classification(Kind):
     valid: LabelledText = VALID
 
     def training(self, *, arm=None, seed=1, arm_seed=1, processes=1, **changes):
-        from headroom.engines.hub.classifier.arms import build_hooks
         from headroom.engines.hub.classifier.trainer import Task
-        from headroom.engines.hub.classifier.training import FineTuning
+        from headroom.engines.hub.classifier.training import FineTuning, build_hooks
 
         tuning = FineTuning(
             corpus=Path(),

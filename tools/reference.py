@@ -30,8 +30,7 @@ from headroom.claims.evaluation import evaluate
 from headroom.claims.pooling import write_grounds
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.table import ANSWER, CLAIMS, NUMBERS
-from headroom.core.command import run
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, run
 from headroom.core.files import atomic_path, write_lines
 from headroom.core.resamples import MissingResamplesError
 from headroom.report import __main__ as report

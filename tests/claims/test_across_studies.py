@@ -11,10 +11,9 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from headroom.claims import spread
+from headroom.claims import sizes
 from headroom.claims.pooling import by_ground, compute_p, over_corpora, read_grounds
-from headroom.claims.sizes import SizeSlope, size_slopes
-from headroom.claims.spread import NO_SPREAD, find_spread, read_spreads, spread_rows
+from headroom.claims.sizes import NO_SPREAD, SizeSlope, find_spread, read_spreads, size_slopes, spread_rows
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import (
     FAILS,
@@ -252,7 +251,7 @@ def test_spreads_of_other_studies_are_put_together(monkeypatch: pytest.MonkeyPat
         named | {"study": study, "deviation": deviation, "trainings": trainings}
         for study, deviation, trainings in (("a", 3.0, 2), ("b", 1.0, 3), ("c", 9.0, 5))
     ]
-    monkeypatch.setattr(spread, "read_spreads", lambda: pandas.DataFrame(rows))
+    monkeypatch.setattr(sizes, "read_spreads", lambda: pandas.DataFrame(rows))
     assert find_spread("M1", "", "n", "c") == (math.sqrt((3.0**2 + 2 * 1.0**2) / 3), 5, 3)
     assert find_spread("M2", "", "n", "c") == NO_SPREAD
 

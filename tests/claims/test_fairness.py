@@ -24,7 +24,7 @@ from headroom.core.statistics import (
 )
 from headroom.engines.translation_scores import METRICS
 from headroom.experiments.ablation.claims import fine_share
-from headroom.methods.timing import ratio_summary
+from headroom.methods.costs import ratio_summary
 from headroom.study.tables import TABLES, StudyTables, TaskDescription
 from headroom.study.task_info import TASKS, TaskKind
 from numpy import ndarray

@@ -3,13 +3,13 @@
 import errno
 
 import pytest
-from headroom.core import command
+from headroom.core import errors
 from headroom.core.errors import HeadroomError
 
 OUT_OF_MEMORY = "error: out of memory: the allocation failed; give the job more memory or a smaller batch\n"
 
 
-def failing(error: BaseException) -> command.Callable[[], None]:
+def failing(error: BaseException) -> errors.Callable[[], None]:
     def work() -> None:
         raise error
 
@@ -33,11 +33,11 @@ def test_errors_end_a_stage_in_one_line(
     error: BaseException, status: int, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        command.run(failing(error))
+        errors.run(failing(error))
     assert (ended.value.code, capsys.readouterr().err) == (status, shown)
 
 
 def test_programming_errors_keep_their_traceback() -> None:
     for error in (ValueError("ours"), OSError(errno.EACCES, "Permission denied")):
         with pytest.raises(type(error), match=r"ours|Permission"):
-            command.run(failing(error))
+            errors.run(failing(error))

@@ -4,8 +4,7 @@ from itertools import permutations, product
 
 import numpy
 import pytest
-from headroom.core.label_order import find_wrong_order
-from headroom.core.line_order import compare_neighbours
+from headroom.core.order_checks import compare_neighbours, find_wrong_order
 
 PERMUTED = [order for classes in (2, 3) for order in permutations(range(classes)) if order != tuple(range(classes))]
 

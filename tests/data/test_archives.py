@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.data.archives import DamagedArchiveError, extract
+from headroom.data.downloads import DamagedArchiveError, extract
 
 MODES = ("w", "w:gz", "w:bz2", "w:xz")
 

@@ -15,9 +15,8 @@ import pooch
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data import downloads
-from headroom.data.archives import fetch_archive
 from headroom.data.catalogue import SideFile
-from headroom.data.downloads import TRIES, fetch_file
+from headroom.data.downloads import TRIES, fetch_archive, fetch_file
 from headroom.data.providers.catalogue import fetch, read_unpacked_lines
 
 LONG = 60.0

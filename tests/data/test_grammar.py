@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from headroom.data.grammar import lexicon, sample, source, target, vocabulary
+from headroom.data.grammar import lexicon, sample, source, target
 from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, OF_VERBS, Plain, Verb
 from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
@@ -226,11 +226,11 @@ MODAL_STEMS = {"will": "vol", "must": "dev", "can": "pot"}
 
 
 def entries(*kinds):
-    """Return (english word, stem, rest) of tables of the vocabulary."""
+    """Return (english word, stem, rest) of tables of the lexicon."""
     found = []
     for kind in kinds:
         for topic in TOPICS:
-            for entry in vocabulary.TABLES[kind.lower(), topic]:
+            for entry in lexicon.TABLES[kind.lower(), topic]:
                 word, stem, rest = re.fullmatch(r"([\w.]+)=([\w/]+)\.?(\w*)", entry).groups()
                 found.append((word, stem, rest))
     return found

@@ -18,11 +18,11 @@ import torch
 import transformers
 from headroom.core.heads import Head, all_heads
 from headroom.data.parallel import ParallelText
-from headroom.engines.hub.causal import timing as of_causal
+from headroom.engines.hub.causal import model as of_causal
 from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.engines.hub.causal.judging import WindowSet
 from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier import timing as of_classifier
+from headroom.engines.hub.classifier import model as of_classifier
 from headroom.engines.hub.classifier.judging import LabelledSet
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.seq2seq import timing as of_seq2seq

@@ -11,7 +11,7 @@ from headroom.engines.hub.classifier.engine import ClassificationEngine
 from headroom.engines.hub.seq2seq.engine import Seq2SeqEngine
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.hub.sites import attention_maps
-from headroom.engines.maps import pad_spans, shown_values
+from headroom.engines.sites import pad_spans, shown_values
 from headroom.preparation import released
 from models import toy_text
 from study import run_stage

@@ -13,7 +13,7 @@ from headroom.experiments.attention_maps.page import CELL, describe, draw_map
 from headroom.figures import drawing, palette, panels, svg
 from headroom.figures.atlas import Mark
 from headroom.figures.panels import Look
-from headroom.figures.scripts import are_from_right
+from headroom.figures.prose import are_from_right
 from headroom.study.maps import AttentionMap, read_maps
 from lxml import etree
 

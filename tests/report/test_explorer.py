@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.figures.embedding import embed_data
+from headroom.figures.drawing import embed_data
 from headroom.report.explorer import explorer
 from headroom.report.heads import heads_data
 from headroom.study.tables import StudyTables

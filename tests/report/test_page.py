@@ -13,7 +13,7 @@ import pytest
 from golden.conftest import Golden
 from headroom.claims.entries import read_papers
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
-from headroom.figures.embedding import pack_files
+from headroom.figures.drawing import pack_files
 from headroom.figures.numbers import Numbers, read_numbers
 from headroom.report import __main__ as report
 from headroom.report.first_screen import Answer

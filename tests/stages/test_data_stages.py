@@ -18,7 +18,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
-from headroom.data.pieces import Pieces
+from headroom.data.subwords import Pieces
 from headroom.preparation import acquire as acquire_stage
 from headroom.preparation import encoder, vocabulary
 from models import write_encoder

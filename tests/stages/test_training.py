@@ -16,7 +16,7 @@ import headroom
 import psutil
 import pytest
 from fairseq_models import RUN_SHAPE, write_data
-from headroom.core.command import run
+from headroom.core.errors import run
 from headroom.engines import training as shell
 from headroom.engines.fairseq import convert as _export  # noqa: F401 - loaded at the first export: part of the fingerprint
 from headroom.engines.fairseq.training import last_whole_epoch

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 from headroom.core.errors import HeadroomError
-from headroom.settings.config_errors import one_line
+from headroom.settings.job import one_line
 from headroom.settings.load import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st

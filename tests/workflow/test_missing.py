@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.core.command import run
+from headroom.core.errors import run
 from headroom.missing import BOUNDS, main, missing_files, missing_mirror, wrong_libraries
 from headroom.settings.load import load_study
 

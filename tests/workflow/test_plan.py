@@ -65,7 +65,7 @@ class TestModelsOfTransformers:
         for job in (one for one in jobs if one.run.startswith("text") and "engine" in one.told):
             assert job.told["engine"] == "causal"
             if job.rule != "released":  # the same windows in every job
-                assert job.told["settings"]["windows"]["length"] == 64
+                assert job.told["windows"]["length"] == 64
         assert {job.told["engine"] for job in jobs if job.run.startswith("opus") and "engine" in job.told} == {
             "seq2seq"
         }

@@ -146,9 +146,8 @@ SECTIONS = {
 def keys_of(job: PlannedJob) -> list[str]:
     """Return the keys of the configuration that a program takes: those of the sections of its job."""
     kind = job_of(importlib.import_module(module_of(job.stage)))
-    told = {
-        name for name in kind.model_fields if name in job.decided or OWN_SECTIONS.get(name) == job.decided.get("engine")
-    }
+    engine = job.decided.get("engine", "none")
+    told = {name for name in kind.model_fields if name in job.decided or OWN_SECTIONS.get(name) == engine}
     named = (name.partition(".") for name, _ in list_flags(kind) if "." in name)
     return [f"{SECTIONS.get(name, name)}.{key}" for name, _, key in named if name in told]
 
@@ -262,7 +261,6 @@ def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str
 LOADING = """
 import importlib, json, os, sys
 import fairseq, transformers  # what takes long to import and is not of the package
-from headroom.__main__ import job_of
 
 for line in sys.stdin:
     name, module, words = json.loads(line)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_type_hints
 
-from headroom.core.command import run
+from headroom.core.errors import run
 from headroom.core.files import atomic_path
 from headroom.fork_server import ADDRESS, hand_over
 from headroom.settings.job import Job

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from headroom.core.command import run
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, run
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
 from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
 from headroom.experiments.bakeoff.declared import RetrainingSettings

@@ -2,7 +2,7 @@
 # line of a finished one. Snakemake's own messages, which have the command and all inputs, are in its log.
 import signal
 
-from headroom.core.command import FULL_DISK
+from headroom.core.errors import FULL_DISK
 from snakemake.settings.enums import Quietness
 
 REASONS = {

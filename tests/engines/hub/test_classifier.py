@@ -9,8 +9,7 @@ from headroom.core.interventions import PLAIN, Intervention
 from headroom.data.labelled import LabelledText
 from headroom.engines.engine import CALIBRATION
 from headroom.engines.hub.classifier.judging import LabelledSet, LabelSet
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.timing import workload
+from headroom.engines.hub.classifier.model import ClassificationModel, workload
 from headroom.methods.criteria.gradient import gate_gradients, gradient_scores
 from headroom.methods.judging import Judge
 from models import ATTENTION, HOPS, STATES, UNITS, toy_text, write_self_attentive

@@ -14,7 +14,7 @@ from headroom.engines import translation_scores
 from headroom.engines.engine import AGAIN
 from headroom.engines.hub.readout import Reading
 from headroom.engines.hub.seq2seq import judging
-from headroom.engines.hub.seq2seq.attention import attend
+from headroom.engines.hub.seq2seq.decoding import attend
 from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.engines.hub.seq2seq.text import set_languages
 from headroom.engines.hub.seq2seq.timing import workload

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 import pandas
 
-from headroom.claims import spread
-from headroom.claims.spread import spread_rows
+from headroom.claims import sizes
+from headroom.claims.sizes import spread_rows
 from headroom.claims.table import CLAIMS, NUMBERS, POOLED
 from headroom.claims.verdict import (
     JUDGED,
@@ -57,7 +57,7 @@ def write_grounds(places: Sequence[Path], path: Path) -> None:
         describe_tasks(CLAIMS.read(place / CLAIMS.path), StudyTables(described=tasks_of(place))) for place in places
     ]
     claims = pandas.concat(described, ignore_index=True)
-    found = {path: by_ground(claims, numbers), path.with_name(spread.SHIPPED.name): spread_rows(claims, numbers)}
+    found = {path: by_ground(claims, numbers), path.with_name(sizes.SHIPPED.name): spread_rows(claims, numbers)}
     for place, rows in found.items():
         with atomic_path(place) as temporary:
             pandas.DataFrame(rows).to_csv(temporary, index=False, float_format="%.9g")

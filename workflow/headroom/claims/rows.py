@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from headroom.claims.board import words_for
 from headroom.claims.evaluation import Decision, recommend
-from headroom.claims.spread import NO_SPREAD, find_spread
+from headroom.claims.sizes import NO_SPREAD, find_spread
 from headroom.claims.table import ANSWER, POOLED
 from headroom.claims.verdict import NOTHING, OF_ONE_MODEL, Number, Reading
-from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
 from headroom.study.tables import StudyTables
 

@@ -103,7 +103,7 @@ class SideFile(PublishedFile):
 
 
 class PairTable(PublishedFile):
-    """A table of sentence pairs in a zip archive, of which some are held out (`headroom.data.components`)."""
+    """A table of sentence pairs in a zip archive, of which some are held out (`headroom.data.examination`)."""
 
     member: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", description="The table's name inside of the archive.")
     pairs: int = Field(gt=0, description="The pairs: a line each, source and target separated by a tab.")

@@ -1,24 +1,24 @@
-"""The subword pieces of a vocabulary, of any kind, and their positions in the plain text. No torch.
-
-Vocabularies of released models are Moses tokens split by byte-pair codes.
-"""
+"""Subword vocabularies: SentencePiece, WordPiece, and the Moses tokens with BPE of released fairseq models."""
 
 import html
 import io
 import json
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
 
+import sentencepiece
 from pydantic import ValidationError
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines, write_lines
-from headroom.data.pieces import Pieces, Subwords
+from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
+from headroom.core.files import atomic_path, read_lines, write_lines
 from headroom.settings.models import MosesSettings
+from headroom.settings.parallel import VocabularySettings
 
 CODES = "bpecodes"
 """The file of the codes in a vocabulary's directory."""
@@ -28,6 +28,49 @@ MOSES = "moses.json"
 
 _SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's mark of a continued word
 _VERSIONS = ("#version: 0.1", "#version: 0.2")
+
+
+class Subwords(ABC):
+    """Encoder and decoder of the sentences of one language.
+
+    Any white space counts as a space, including U+0085 and U+2028, which programs that read lines or tokens
+    of encoded text would otherwise treat as separators.
+    """
+
+    @abstractmethod
+    def encode(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence."""
+
+    @abstractmethod
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the plain text of pieces."""
+
+    def encode_lines(self, sentences: Sequence[str]) -> list[str]:
+        """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
+        return [" ".join(self.encode(sentence)) for sentence in sentences]
+
+
+class Pieces(Subwords):
+    """A SentencePiece model on disk; unknown characters become separate pieces."""
+
+    def __init__(self, model: Path | str):
+        """Load a model.
+
+        Raises:
+            HeadroomError: If the file is missing or is not a SentencePiece model.
+        """
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+        except (OSError, RuntimeError) as error:
+            raise HeadroomError(f"{model}: cannot load the SentencePiece model; rerun the stage vocabulary") from error
+
+    def encode(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence."""
+        return self._processor.encode(" ".join(sentence.split()), out_type=str)
+
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the plain text of pieces."""
+        return self._processor.decode(list(pieces))
 
 
 def load_subwords(vocabulary: Path | str) -> tuple[Subwords, Subwords]:
@@ -201,3 +244,80 @@ def _write_letters(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
 def _letters(text: str) -> tuple[str, ...]:
     """Return the characters of a text after NFKC, without white space, for comparisons."""
     return tuple(letter for letter in unicodedata.normalize("NFKC", text) if not letter.isspace())
+
+
+_TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
+
+
+def train_pieces(sentences: Sequence[str], path: Path | str, settings: VocabularySettings) -> None:
+    """Train a SentencePiece model on sentences, in one thread: the same sentences give the same file.
+
+    Raises:
+        HeadroomError: If the text is too small for the vocabulary; names the largest size it allows.
+    """
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=(" ".join(sentence.split()) for sentence in sentences),
+                model_writer=stream,
+                vocab_size=settings.size,
+                model_type=settings.model_type,
+                character_coverage=1.0,
+                num_threads=1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            if disk_is_full(error) or out_of_memory(error):
+                raise
+            message = str(error).strip()
+            reason = f"vocabulary.size: SentencePiece cannot learn {settings.size} pieces, {message}; change the size"
+            if found := _TOO_LARGE.search(message):
+                reason = (
+                    f"vocabulary.size: {settings.size} pieces, but the training text allows at most {found[1]}; "
+                    f"set vocabulary.size to {found[1]} or less"
+                )
+            raise HeadroomError(reason) from error
+
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""BERT's special pieces, the first of every vocabulary."""
+
+_INSIDE = "##"
+"""The prefix of pieces inside a word (Schuster and Nakajima 2012; Devlin et al. 2019)."""
+
+
+def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
+    """Return the pieces of a vocabulary, at most `size` with special ones, with their numbers.
+
+    The same sentences give the same numbers.
+
+    Raises:
+        HeadroomError: If the characters of the text exceed the vocabulary; names the smallest sufficient size.
+    """
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words = {
+        word
+        for sentence in sentences
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(sentence))
+    }
+    characters = {character for word in words for character in word}
+    inside = sorted({_INSIDE + character for word in words for character in word[1:]})
+    smallest = len(SPECIAL) + len(characters) + len(inside)
+    if smallest > size:
+        raise HeadroomError(
+            f"encoder.vocabulary: {size} pieces, but the characters of the training text need {smallest}; "
+            f"set it to {smallest} or more"
+        )
+    # The trainer numbers characters inside words in the order of a hash map, which differs from process to
+    # process, and breaks ties by these numbers. Given as special pieces they have the numbers of this list.
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        special_tokens=[*SPECIAL, *inside],
+        initial_alphabet=sorted(characters),
+        continuing_subword_prefix=_INSIDE,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    return dict(sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]))

@@ -16,10 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
-from headroom.engines.batch import Given
 from headroom.settings.base import SamplingSettings
-
-_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import numpy
@@ -27,11 +24,13 @@ if TYPE_CHECKING:
 
     from headroom.core.interventions import Intervention
     from headroom.core.statistics import Sample
-    from headroom.engines.batch import Batch
     from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
-    from headroom.engines.maps import MapBatch
+    from headroom.engines.sites import MapBatch
     from headroom.engines.workload import Workload
+
+_log = logging.getLogger(__name__)
+
 
 Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
@@ -44,6 +43,31 @@ whether the answer differs, (examples, 2)."""
 
 CALIBRATION = "calibration_error"
 """Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
+
+
+@dataclass(frozen=True)
+class Batch(ABC):
+    """Examples padded to one length.
+
+    Attributes:
+        positions: Indices into the evaluation set, in the order of the rows.
+    """
+
+    positions: list[int]
+
+    @property
+    @abstractmethod
+    def pieces(self) -> Tensor:
+        """What the first layer reads, as indices of the vocabulary, (B, T)."""
+
+    @property
+    def length(self) -> int:
+        """The largest number of positions of an example in any layer."""
+        return self.pieces.shape[1]
+
+
+Given = TypeVar("Given", bound=Batch, default=Any)
+"""The batches of the models of an engine."""
 
 
 Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")

@@ -1,22 +1,24 @@
 """The interface of trained models for all experiments and engines."""
 
+import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, Unit, all_heads, format_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.batch import Given
+from headroom.engines.engine import Given
 from headroom.engines.gates import Gates, Replacements
-from headroom.engines.maps import MapBatch, MapObserver, Positions, Spans, pad_spans
 from headroom.engines.removal import fold, remove_heads
-from headroom.engines.sites import AttentionSite, site_names
+from headroom.engines.sites import AttentionSite, MapBatch, MapObserver, Positions, Spans, pad_spans, site_names
 
 
 class HeadModel(ABC, Generic[Given]):
@@ -187,3 +189,36 @@ def seed_torch(seed: int | None) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+_log = logging.getLogger(__name__)
+
+_WRAPPERS = re.compile(r"^module\.|\b(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module|_forward_module)\.")
+"""What torch.compile, DistributedDataParallel and their like add to names, before all or within them."""
+
+Stored = TypeVar("Stored")
+
+
+def unwrap_names(found: Mapping[str, Stored], place: Path | str) -> dict[str, Stored]:
+    """Return tensors by their names without what wrappers added, e.g. `_orig_mod.module.`, which is logged.
+
+    Args:
+        found: The tensors by their names in a file.
+        place: The file, for messages.
+
+    Raises:
+        HeadroomError: If two tensors then have the same name.
+    """
+    unwrapped = {_unwrap(name): tensor for name, tensor in found.items()}
+    wrapped = [name for name in found if name not in unwrapped]
+    if len(unwrapped) < len(found):
+        raise HeadroomError(f"{place}: has both {wrapped[0]} and {_unwrap(wrapped[0])}; save one model in a file")
+    if wrapped:
+        _log.info("%s: saved from a compiled or wrapped model, %s is %s", place, wrapped[0], _unwrap(wrapped[0]))
+    return unwrapped
+
+
+def _unwrap(name: str) -> str:
+    while (shorter := _WRAPPERS.sub("", name)) != name:
+        name = shorter
+    return name

@@ -8,7 +8,7 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.words import metric_name
+from headroom.claims.board import metric_name
 from headroom.core.formatting import (
     MISSING,
     correlation,

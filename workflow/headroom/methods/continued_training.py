@@ -20,8 +20,7 @@ from headroom.core.heads import Head, single_units
 from headroom.core.progress import Steps
 from headroom.core.resamples import Resamples
 from headroom.core.table import signature
-from headroom.engines.batch import Batch
-from headroom.engines.engine import EvaluationSet, Outcome
+from headroom.engines.engine import Batch, EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.experiments.training.declared import TRAINING

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
-from headroom.engines.batch import Batch
+from headroom.engines.engine import Batch
 from headroom.engines.head_model import HeadModel, take_rows
 from headroom.engines.reusable import Reusable, trace_reusable
 

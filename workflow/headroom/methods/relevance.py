@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headroom.core import statistics
 from headroom.core.heads import HALVES, Head, Site
-from headroom.engines.batch import Batch
+from headroom.engines.engine import Batch
 from headroom.engines.head_model import HeadModel
 from headroom.methods.propagation import LinearRules, Rule
 

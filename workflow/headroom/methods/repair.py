@@ -36,8 +36,7 @@ from headroom.engines.gates import Addition, Replacements
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Intervention, Replacement
-    from headroom.engines.batch import Batch
-    from headroom.engines.engine import Engine
+    from headroom.engines.engine import Batch, Engine
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 

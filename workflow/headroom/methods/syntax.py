@@ -13,7 +13,7 @@ from torch import Tensor
 from headroom.core.heads import HALVES, Site
 from headroom.core.progress import follow_items
 from headroom.data.trees import ParsedSentence
-from headroom.engines.maps import MapBatch
+from headroom.engines.sites import MapBatch
 from headroom.methods.pointing import (
     OFFSETS,
     Heads,

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence
-from headroom.engines.maps import MapBatch
+from headroom.engines.sites import MapBatch
 from headroom.methods.pointing import between_units, membership, units
 from headroom.methods.syntax import pieces_to_units
 

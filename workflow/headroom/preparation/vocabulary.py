@@ -16,7 +16,7 @@ from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import atomic_path, cannot_write, read_lines, sha256, write_lines
 from headroom.data.corpora import read_corpus_record
 from headroom.data.parallel import SIDES, ParallelText, read_parallel
-from headroom.data.pieces import Pieces, train_pieces
+from headroom.data.subwords import Pieces, train_pieces
 from headroom.settings.job import Job
 from headroom.settings.parallel import VocabularySettings
 

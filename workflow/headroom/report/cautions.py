@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas
 
-from headroom.claims.words import metric_points, metric_word
+from headroom.claims.board import metric_points, metric_word
 from headroom.core.formatting import count, listing, number, plural
 from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.gates.page import warnings

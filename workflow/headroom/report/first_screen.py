@@ -10,11 +10,11 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.board import metric_after, metric_word, site_word
 from headroom.claims.entries import Claim, Paper, all_claims, read_papers, threshold
 from headroom.claims.pooling import number_of_ground, read_grounds
 from headroom.claims.table import POOLED
 from headroom.claims.verdict import FAILS, FAILS_HERE, HOLDS, HOLDS_HERE, NOT_COMPARABLE, NOT_RUN, VERDICTS, Number
-from headroom.claims.words import metric_after, metric_word, site_word
 from headroom.core.formatting import listing, plural
 from headroom.core.statistics import Estimate
 from headroom.experiments.arms.head_counts import heads_per_site

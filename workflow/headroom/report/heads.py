@@ -13,14 +13,14 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.words import metric_name, metric_word
+from headroom.claims.board import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
 from headroom.experiments.gates.claims import GRADIENT, HARD_CONCRETE, hard, list_removed
 from headroom.experiments.roles.claims import confidence, select_held
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
-from headroom.figures.embedding import embed_data
+from headroom.figures.drawing import embed_data
 from headroom.figures.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
 from headroom.report.explorer import name_order, read_score
 from headroom.study.maps import AttentionMap

@@ -1,9 +1,10 @@
-"""The settings of answers: translations, labels and next pieces."""
+"""The settings of answers: translations, labels and next tokens, and of what replaces removed heads."""
 
 from typing import Any, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
+from headroom.core.interventions import Replacement
 from headroom.settings.base import Settings
 from headroom.settings.labelled import Metrics
 
@@ -54,3 +55,23 @@ class WindowSettings(Settings):
         if self.stride > self.length:
             raise ValueError(f"stride {self.stride} leaves pieces out; give at most the length, {self.length}")
         return self
+
+
+class InterventionSettings(Settings):
+    """Removal of heads in sweeps: single heads, one head kept per site, pruning curves."""
+
+    replacement: tuple[Replacement, ...] = Field(
+        ("zero",),
+        description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
+        "the set `choose`), resample (another example of the batch) or, for language models, first (its z at the first "
+        "position, as if it attended to the first piece alone), ablation, keep_one and pruning are repeated",
+    )
+
+    @field_validator("replacement")
+    @classmethod
+    def _zero_and_others_once(cls, replacement: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
+        if "zero" not in replacement:
+            raise ValueError("zero is missing, which claims are about; add it")
+        if repeated := [name for name in replacement if replacement.count(name) > 1]:
+            raise ValueError(f"the replacement {repeated[0]} is given twice; give it once")
+        return replacement

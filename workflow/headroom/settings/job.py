@@ -1,19 +1,22 @@
-"""Jobs: the inputs, settings and outputs of a program as one typed object, read from JSON or from flags."""
+"""Jobs: the inputs, settings and outputs of a program as one typed object, and messages on invalid ones."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import date
 from json import JSONDecodeError
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, CliSettingsSource, SettingsConfigDict, SettingsError
 
 from headroom.core.errors import HeadroomError
-from headroom.settings.config_errors import explain_error
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 AnyJob = TypeVar("AnyJob", bound="Job")
 
@@ -132,3 +135,52 @@ def read_epoch(checkpoint: Path | str) -> float:
     found = re.search(r"\bepoch(\d+(?:\.\d+)?)/?$", str(checkpoint))
     number = found[1] if found else "0"
     return float(number) if "." in number else int(number)
+
+
+LONGEST_PART = 60
+"""Maximum length of a displayed part of a key, and of a displayed value."""
+LONGEST_LINE = 500
+
+VARIANTS = {"source": None, "method": None, "task": None, "library": "fairseq"}
+"""Keys that tell the variants of a section apart, with the value of a section that lacks them."""
+
+
+def explain_error(
+    error: "ErrorDetails", configuration: Any, places: Mapping[str, str], described: str = "docs/configuration.md"
+) -> str:
+    """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
+
+    Pydantic's key also has the variant of a section, `corpus.files.valid`: it is left out.
+
+    Args:
+        error: The error.
+        configuration: The configuration, with its tasks in `tasks`.
+        places: The keys under which tasks were written, if others.
+        described: What says which keys there are.
+    """
+    key, section = [], configuration
+    for part in error["loc"]:
+        own = section if isinstance(section, dict) else {}
+        if part in own or part not in (own.get(name, default) for name, default in VARIANTS.items()):
+            key.append(str(part)[:LONGEST_PART] or '""')
+            section = own.get(part)
+    if len(key) > 1 and key[0] == "tasks":
+        key[:2] = [places.get(key[1], ".".join(key[:2]))]
+    value, is_own = error["input"], error["type"] == "value_error"
+    found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "union_tag_not_found":
+        message = f"the key {error['ctx']['discriminator']} is missing; it says which form the section has"
+    if error["type"] == "missing":
+        message, found = f"missing; give it as {described} says", ""
+    if error["type"] == "extra_forbidden" and key[-1:] == ["package"]:
+        message = "models are not read from packages; copy the directory of its model and give it as path"
+    if error["type"] == "string_type" and isinstance(value, bool | int | float | date):
+        found += ", as YAML reads what is there; put it in quotes"
+    return f"{'.'.join(key)}{': ' if key else ''}{message}{found}"
+
+
+def one_line(text: str) -> str:
+    """Return a message with everything unprintable escaped, cut to a readable length."""
+    line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."

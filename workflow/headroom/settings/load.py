@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.checks import mistakes
-from headroom.settings.config_errors import explain_error, one_line
+from headroom.settings.job import explain_error, one_line
 from headroom.settings.study import Study, gather_tasks
 
 

@@ -17,11 +17,10 @@ from headroom.experiments.removal.declared import RemovalSettings
 from headroom.experiments.scores.declared import ScoreSettings
 from headroom.experiments.timing.declared import TimingSettings
 from headroom.experiments.update_cost.declared import UpdateCostSettings
-from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.answers import DecodingSettings, InterventionSettings, LabellingSettings, WindowSettings
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
 from headroom.settings.documents import DocumentCorpus, PairSettings
-from headroom.settings.intervention import InterventionSettings
 from headroom.settings.labelled import LabelledCorpus, NoTreebank, Treebank, default_treebank
 from headroom.settings.models import (
     Encoder,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.core.errors import HeadroomError, shorten
-from headroom.data.archives import FAULTS
 from headroom.data.catalogue import (
     REQUIRED,
     Column,
@@ -25,7 +24,7 @@ from headroom.data.catalogue import (
 from headroom.data.components import held_out
 from headroom.data.corpora import Request
 from headroom.data.documents import DocumentSets, DocumentText, divide
-from headroom.data.downloads import fetch_file
+from headroom.data.downloads import FAULTS, fetch_file
 from headroom.data.labelled import LabelledSets, LabelledText, check_text
 from headroom.data.parallel import SIDES, ParallelSets, ParallelText
 from headroom.data.parallel import check_pairs as checked_pairs

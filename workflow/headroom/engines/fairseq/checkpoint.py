@@ -10,7 +10,7 @@ import torch
 
 from headroom.core.errors import HeadroomError, out_of_memory
 from headroom.core.files import atomic_path
-from headroom.engines.wrapped import unwrap_names
+from headroom.engines.head_model import unwrap_names
 
 DESCRIPTOR = "headroom"
 """Key of the removed heads in a sliced checkpoint: {"removed": profile}."""

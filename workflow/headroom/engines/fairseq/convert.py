@@ -33,7 +33,7 @@ from headroom.engines.fairseq.library import Dictionary, TranslationTask
 from headroom.engines.fairseq.sites import find_sites as find_own_sites
 from headroom.engines.fairseq.sites import open_sites
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.seq2seq.moses import MosesTokenizer
+from headroom.engines.hub.seq2seq.text import MosesTokenizer
 from headroom.engines.hub.sites import find_sites
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names

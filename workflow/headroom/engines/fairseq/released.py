@@ -14,14 +14,13 @@ from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import cannot_write
-from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
-from headroom.data.downloads import verify
+from headroom.data.downloads import DamagedArchiveError, extract, fetch_archive, verify
 from headroom.data.subwords import CODES, MosesPieces, write_moses
 from headroom.engines.fairseq.checkpoint import describe_mismatch, read_data
 from headroom.engines.fairseq.convert import compare_logits, convert, read_dictionary
 from headroom.engines.fairseq.library import Dictionary, TransformerModel, TranslationTask
 from headroom.engines.fairseq.sites import PROJECTIONS, find_sites
-from headroom.engines.wrapped import unwrap_names
+from headroom.engines.head_model import unwrap_names
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip

@@ -14,7 +14,7 @@ from transformers import EncoderDecoderCache, PreTrainedModel, PreTrainedTokeniz
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.engines.batch import Given
+from headroom.engines.engine import Given
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, seed_torch
 from headroom.engines.hub.card import write_card
@@ -24,8 +24,7 @@ from headroom.engines.hub.sites import attention_maps, check_tokenizer, longest_
 from headroom.engines.hub.sliced import list_sites
 from headroom.engines.hub.verification import Trial, check_interventions, check_maps
 from headroom.engines.hub.weights import build_model, fuse_activations, load_whole
-from headroom.engines.maps import MapObserver, Spans
-from headroom.engines.sites import AttentionSite, pick_device
+from headroom.engines.sites import AttentionSite, MapObserver, Spans, pick_device
 from headroom.settings.models import Dtype
 
 _ROWS = 8

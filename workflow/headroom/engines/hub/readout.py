@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headroom.engines.candidates import Projection
+from headroom.engines.translation_scores import Projection
 
 _ROOM = {"cpu": 2**20, "cuda": 2**26}
 """Logits that exist at a time, by the type of the device: about as many as its caches, or memory, hold with ease."""

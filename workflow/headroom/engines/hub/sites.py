@@ -25,8 +25,7 @@ from headroom.core.heads import Site
 from headroom.engines.hub.families import find_family
 from headroom.engines.hub.self_attentive import HopAttention
 from headroom.engines.hub.weight_files import REFUSED
-from headroom.engines.maps import MapObserver, Positions, hook_sites
-from headroom.engines.sites import AttentionSite, Layout
+from headroom.engines.sites import AttentionSite, Layout, MapObserver, Positions, hook_sites
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
 
@@ -292,8 +291,8 @@ def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Seque
     counts = [own for name in _COUNTS if isinstance(own := getattr(module, name, None), int)]
     parts = 1 if named.layout is Layout.SPLIT else 3
     if widths and not counts:
-        heads = sizes[0] // widths[0] if parts == 1 else int(model.config.num_attention_heads)
-        return widths[0], heads
+        config: Any = model.config
+        return widths[0], sizes[0] // widths[0] if parts == 1 else int(config.num_attention_heads)
     if not counts:
         raise _refusal(model, f"{type(module).__name__} has no attribute with its number of heads")
     if sizes[0] % counts[0]:

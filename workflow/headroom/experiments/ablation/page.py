@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.board import site_word
 from headroom.claims.verdict import LEVEL
-from headroom.claims.words import site_word
 from headroom.core.formatting import estimate, p_value
 from headroom.core.heads import Head
 from headroom.experiments.ablation.claims import (

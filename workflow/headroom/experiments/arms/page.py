@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.words import metric_name, metric_points
+from headroom.claims.board import metric_name, metric_points
 from headroom.core.formatting import listing, percent, plural
 from headroom.experiments.arms import numbers as arm_numbers
 from headroom.experiments.arms.claims import LIKENESS as JUDGED

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import pandas
 
+from headroom.claims.board import in_words
 from headroom.claims.entries import all_claims
-from headroom.claims.words import in_words
 from headroom.core.formatting import format_fixed
 from headroom.experiments.arms import page as arms
 from headroom.experiments.arms.claims import measure_gain

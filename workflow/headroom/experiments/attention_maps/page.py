@@ -11,8 +11,7 @@ from headroom.core.formatting import listing
 from headroom.experiments.roles.names import target_words
 from headroom.figures import palette
 from headroom.figures.names import heading
-from headroom.figures.prose import words
-from headroom.figures.scripts import are_from_right, count_columns, isolate
+from headroom.figures.prose import are_from_right, count_columns, isolate, words
 from headroom.figures.spec import Drawing
 from headroom.study.maps import AttentionMap
 from headroom.study.tables import StudyTables

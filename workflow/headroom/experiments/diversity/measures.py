@@ -31,7 +31,6 @@ from torch import Tensor
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.head_model import HeadModel
-from headroom.engines.maps import MapBatch, shown_values
 from headroom.engines.repulsion.similarity import (
     cosines_at,
     linear_cka,
@@ -41,7 +40,7 @@ from headroom.engines.repulsion.similarity import (
     mean_pairwise_cosine,
     mean_pairwise_distance,
 )
-from headroom.engines.sites import AttentionSite
+from headroom.engines.sites import AttentionSite, MapBatch, shown_values
 
 Found = dict[str, dict[Site, float]]
 """By measure, a number for every site that has it."""

@@ -4,9 +4,9 @@ import math
 
 import pandas
 
+from headroom.claims.board import site_word
 from headroom.claims.evidence import counts_labels, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above
-from headroom.claims.words import site_word
 from headroom.experiments.ablation.claims import HEADS, by_other_tests, fine_share, right_or_wrong
 from headroom.study.selection import chosen_heads, main_set, rows_where
 

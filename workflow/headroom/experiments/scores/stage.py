@@ -20,6 +20,7 @@ from headroom.core.progress import follow_items
 from headroom.core.table import signature
 from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.scores.declared import SCORES, SCORES_COSTS, ScoreSettings
+from headroom.methods.costs import count_passes
 from headroom.methods.criteria import (
     EPOCHS,
     NORMALISATIONS,
@@ -34,7 +35,6 @@ from headroom.methods.criteria import (
     find_family,
     normalise_by_layer,
 )
-from headroom.methods.passes import count_passes
 
 logger = logging.getLogger("headroom.experiments.scores.stage")
 

@@ -15,8 +15,8 @@ from headroom.core.table import signature
 from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.pruning.declared import OrderSettings
 from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES, TimingSettings
+from headroom.methods.costs import THREADS, quartiles, ratio_summary, time_interleaved
 from headroom.methods.orders import read_order, take_first
-from headroom.methods.timing import THREADS, quartiles, ratio_summary, time_interleaved
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:

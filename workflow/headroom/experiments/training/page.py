@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.words import metric_name
+from headroom.claims.board import metric_name
 from headroom.core.statistics import estimate_mean
 from headroom.experiments.arms.paired import scores_by_seed
 from headroom.figures import palette, panels

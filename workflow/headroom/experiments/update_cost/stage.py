@@ -14,7 +14,7 @@ from pydantic import Field
 from headroom.core.errors import HeadroomError
 from headroom.core.table import signature
 from headroom.experiments.update_cost.declared import UPDATE_COST, UpdateCostSettings
-from headroom.methods.timing import THREADS, ratio_summary, time_interleaved
+from headroom.methods.costs import THREADS, ratio_summary, time_interleaved
 from headroom.settings.arms import ArmSettings
 from headroom.settings.job import Job
 from headroom.settings.models import Device, ModelSettings, TrainingSettings

@@ -25,7 +25,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 
@@ -83,7 +83,7 @@ def _attend(model: HeadModel, batch: Batch, heads: Sequence[Head]) -> tuple[dict
     """Return the attention weights (B, K, T, S) and the values (S, B, K, d) of every site with heads."""
     import torch
 
-    from headroom.engines.maps import shown_values
+    from headroom.engines.sites import shown_values
     from headroom.methods.masked_losses import set_gates
 
     sites: list[AttentionSite] = [live for live in model.live_sites if live.kept]

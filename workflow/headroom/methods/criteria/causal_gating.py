@@ -28,7 +28,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
 
 STRENGTH = 0.1

@@ -20,7 +20,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import nn
 
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 

@@ -23,7 +23,7 @@ from headroom.methods.criteria import Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
 
 SOURCES = {

@@ -27,7 +27,7 @@ from headroom.methods.criteria.gradient import Granularities, build_rows, gate_g
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
 
 SOURCES = {

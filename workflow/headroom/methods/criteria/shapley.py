@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.core.statistics import Estimate
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
 
 PERMUTATIONS = 100

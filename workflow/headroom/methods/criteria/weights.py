@@ -10,7 +10,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.activation import columns
 
 if TYPE_CHECKING:
-    from headroom.engines.batch import Batch
+    from headroom.engines.engine import Batch
     from headroom.engines.head_model import HeadModel
 
 

@@ -86,7 +86,7 @@ class CausalEngine(Engine["CausalModel", Windows]):
 
     def workload(self, model: CausalModel, examples: Windows, size: int) -> Workload[CausalModel]:
         """Return a batch of the set's middle lengths, to be timed."""
-        from headroom.engines.hub.causal.timing import workload
+        from headroom.engines.hub.causal.model import workload
 
         return workload(model, examples, size)
 

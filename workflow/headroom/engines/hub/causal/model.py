@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import read_documents
-from headroom.engines.batch import Batch
+from headroom.engines.engine import Batch
 from headroom.engines.hub.causal.windows import Window, Windows
-from headroom.engines.hub.model import HubModel, sum_nats
+from headroom.engines.hub.model import HubModel, count_bytes, sum_nats
 from headroom.engines.hub.sites import count_pieces
 from headroom.engines.hub.verification import Trial
-from headroom.engines.maps import Positions
+from headroom.engines.sites import Positions
+from headroom.engines.workload import Workload, middle
 
 _TRACED = 16
 """Positions on which passes are traced."""
@@ -152,3 +154,43 @@ class CausalModel(HubModel[WindowBatch]):
         first = torch.tensor([row.first for row in rows], device=self.device)
         predicted = (places >= first[:, None]) & inputs["attention_mask"].bool()
         return WindowBatch(positions, inputs, predicted)
+
+
+PARTS = ("prefill", "generation")
+
+STEPS = 16
+"""Generated pieces."""
+
+
+@dataclass(frozen=True)
+class CausalWorkload(Workload[CausalModel]):
+    """One batch of an evaluation set: read at once, or continued by greedy generation with a cache."""
+
+    batch: WindowBatch
+    parts = PARTS
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Length of the padded windows in pieces, and steps of generation."""
+        return {"length": self.batch.pieces.shape[1], "steps": STEPS}
+
+    def action(self, model: CausalModel, part: str) -> Callable[[], object]:
+        """Return the timed function: a forward pass that fills a cache, or a fixed number of steps after one."""
+        whole: Any = model.model
+        if part == "prefill":
+            return lambda: whole(**self.batch.inputs, use_cache=True)
+        return lambda: whole.generate(
+            **self.batch.inputs, max_new_tokens=STEPS, min_new_tokens=STEPS, do_sample=False, num_beams=1
+        )
+
+    def cache_bytes(self, model: CausalModel, part: str) -> int:  # noqa: ARG002
+        """Return the size of the cache once the windows are read."""
+        return count_bytes(self.action(model, "prefill")())
+
+
+def workload(model: CausalModel, examples: Windows, size: int) -> CausalWorkload:
+    """Return a batch of windows of the set's middle lengths; errors as in `middle`."""
+    rows = examples.windows
+    chosen = [rows[place] for place in middle([len(row.pieces) for row in rows], size)]
+    (batch,) = model.batches(Windows(chosen), size=size)
+    return CausalWorkload(batch)

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from headroom.core.errors import HeadroomError
-from headroom.data.wordpieces import learn_wordpieces
+from headroom.data.subwords import learn_wordpieces
 from headroom.engines.hub.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.hub.self_attentive import SelfAttentiveConfig
 from headroom.engines.hub.sites import (
@@ -40,8 +40,8 @@ from headroom.engines.hub.sites import (
     with_labels,
     writing,
 )
-from headroom.engines.hub.tensors import check_values, read_tensors
 from headroom.engines.hub.weight_files import check_type, find_weights
+from headroom.engines.hub.weights import check_values, read_tensors
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
 _LEAST_COVERED = 0.9  # share of embedding rows with a piece; all known encoders have more than 0.99

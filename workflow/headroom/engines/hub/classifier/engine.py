@@ -73,7 +73,7 @@ class ClassificationEngine(Engine["ClassificationModel", LabelledText]):
 
     def workload(self, model: ClassificationModel, examples: LabelledText, size: int) -> Workload[ClassificationModel]:
         """Return a batch of the set's middle lengths, to be timed."""
-        from headroom.engines.hub.classifier.timing import workload
+        from headroom.engines.hub.classifier.model import workload
 
         return workload(model, examples, size)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -14,14 +15,14 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.engines.batch import Batch
+from headroom.engines.engine import Batch
 from headroom.engines.head_model import take_rows
 from headroom.engines.hub.model import HubModel
 from headroom.engines.hub.sites import count_cut, count_pieces, find_accepted_inputs, real_positions
 from headroom.engines.hub.verification import Trial
 from headroom.engines.hub.weights import check_classifier
-from headroom.engines.maps import Positions
-from headroom.engines.sites import AttentionSite
+from headroom.engines.sites import AttentionSite, Positions
+from headroom.engines.workload import Workload, middle
 
 
 @dataclass(frozen=True)
@@ -158,3 +159,30 @@ class ClassificationModel(HubModel[LabelledBatch]):
             inputs=self.pad(chunk),
             labels=torch.tensor([labels[position] for position in positions], device=self.device),
         )
+
+
+PARTS = ("model",)
+
+
+@dataclass(frozen=True)
+class ClassificationWorkload(Workload[ClassificationModel]):
+    """One batch of an evaluation set, labelled by the whole model."""
+
+    batch: LabelledBatch
+    parts = PARTS
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Length of the padded inputs in pieces."""
+        return {"length": self.batch.pieces.shape[1]}
+
+    def action(self, model: ClassificationModel, part: str) -> Callable[[], object]:  # noqa: ARG002
+        """Return the timed function: a forward pass."""
+        return lambda: model.logits(self.batch)
+
+
+def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
+    """Return a batch of examples of the set's middle lengths; errors as in `middle`."""
+    lengths = [sum(map(len, sentences)) for sentences in examples.inputs]
+    (batch,) = model.batches(examples.taken(middle(lengths, size)), examples=size)
+    return ClassificationWorkload(batch)

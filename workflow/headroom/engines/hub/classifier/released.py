@@ -9,7 +9,7 @@ import numpy
 import torch
 
 from headroom.core.errors import HeadroomError
-from headroom.core.label_order import find_wrong_order
+from headroom.core.order_checks import find_wrong_order
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.engines.hub.released import import_model

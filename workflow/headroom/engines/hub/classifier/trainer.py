@@ -33,7 +33,7 @@ from transformers import (
 )
 
 from headroom.core.errors import HeadroomError
-from headroom.core.label_order import LEVEL, find_wrong_order
+from headroom.core.order_checks import LEVEL, find_wrong_order
 from headroom.data.labelled import LabelledText
 from headroom.engines.hub.sites import WEIGHTS, plain
 from headroom.engines.processes import process_count, sum_over_processes, this_process

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from headroom.engines.hub import installed  # noqa: F401  # isort: skip (before transformers)
+from functools import partial
 
 import torch
 import transformers
+from torch import Tensor
 from transformers import AutoConfig, PreTrainedModel, Trainer, TrainingArguments
 
 from headroom.core.errors import HeadroomError
@@ -23,9 +25,10 @@ from headroom.engines.hub.classifier.trainer import ArmHooks, StopAfter, Task, b
 from headroom.engines.hub.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
 from headroom.engines.hub.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, count_cut, find_sites, writing
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
-from headroom.engines.sites import pick_device
+from headroom.engines.repulsion.particles import GradientRewriter
+from headroom.engines.sites import Projections, pick_device
 from headroom.engines.training import Notify, Training, check_precision, in_signature
-from headroom.settings.arms import Arm
+from headroom.settings.arms import Arm, BaselineArm, GradientArm
 from headroom.settings.models import FineTuningSettings
 
 logger = logging.getLogger(__name__)
@@ -242,3 +245,20 @@ def _labels(directory: Path) -> list[str]:
         return [named[str(index)] for index in range(len(named))]
     except (ValueError, KeyError) as error:
         raise HeadroomError(f"{directory / CONFIGURATION} names no labels; rerun the stage encoder") from error
+
+
+def build_hooks(arm: Arm, seed: int) -> ArmHooks:
+    """Return the changes of an arm to a fine-tuning."""
+    given = {"num_attention_heads": arm.heads, "attention_probs_dropout_prob": arm.attention_dropout}
+    configuration = {name: value for name, value in given.items() if value is not None}
+    if isinstance(arm, BaselineArm) or arm.strength == 0:
+        return ArmHooks(configuration)
+    return ArmHooks(configuration, rewriter=partial(_rewriter, arm, seed))
+
+
+def _rewriter(arm: GradientArm, seed: int, projections: Projections) -> Callable[[int], Tensor | None]:
+    return GradientRewriter(projections, arm, seed=seed).rewrite
+
+
+training = partial(FineTuning, changes_of=build_hooks)
+"""Returns the training of a run in an arm, given its other arguments."""

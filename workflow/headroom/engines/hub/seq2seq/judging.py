@@ -19,8 +19,8 @@ from headroom.core.interventions import Intervention
 from headroom.engines.engine import Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.head_model import take_rows
-from headroom.engines.hub.plain_states import PlainStates
 from headroom.engines.hub.readout import Reading, read_nats
+from headroom.engines.hub.reusing import PlainStates
 from headroom.engines.hub.seq2seq.batches import PairBatch, join_sources
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.engines.reusable import STORED

@@ -14,18 +14,18 @@ from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, Pre
 from transformers.modeling_outputs import BaseModelOutput
 
 from headroom.core.files import read_lines
-from headroom.engines.candidates import Candidates
 from headroom.engines.hub.model import HubModel, sum_nats
 from headroom.engines.hub.readout import Parts, Reading, best_pieces, rank_pieces
-from headroom.engines.hub.seq2seq.attention import use_whole_registers
 from headroom.engines.hub.seq2seq.batches import PairBatch, collate_sources, collate_targets
-from headroom.engines.hub.seq2seq.decoding import search_greedily
-from headroom.engines.hub.seq2seq.moses import MosesTokenizer  # noqa: F401 (transformers knows it then)
-from headroom.engines.hub.seq2seq.text import PairText
+from headroom.engines.hub.seq2seq.decoding import search_greedily, use_whole_registers
+from headroom.engines.hub.seq2seq.text import (
+    MosesTokenizer,  # noqa: F401 (transformers knows it then)
+    PairText,
+)
 from headroom.engines.hub.sites import count_pieces
 from headroom.engines.hub.verification import Trial
-from headroom.engines.maps import Positions, Spans
-from headroom.engines.sites import AttentionSite
+from headroom.engines.sites import AttentionSite, Positions, Spans
+from headroom.engines.translation_scores import Candidates
 from headroom.settings.answers import DecodingSettings
 
 _TRACED = 8

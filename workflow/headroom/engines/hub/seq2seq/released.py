@@ -11,7 +11,7 @@ import torch
 from numpy import ndarray
 
 from headroom.core.errors import HeadroomError
-from headroom.core.line_order import compare_neighbours
+from headroom.core.order_checks import compare_neighbours
 from headroom.data.parallel import ParallelText, read_pairs
 from headroom.engines.hub.released import import_model
 from headroom.engines.hub.seq2seq.model import Seq2SeqModel

@@ -1,4 +1,4 @@
-"""Whether a classifier's labels are in another order than those of its examples, decided from its answers."""
+"""Guards against text in another order than the model's: labels, and lines of parallel text."""
 
 import math
 from collections.abc import Sequence
@@ -96,3 +96,52 @@ def _quantile(level: float) -> float:
     from scipy.special import ndtri
 
     return -float(ndtri(level))
+
+
+LINE_LEVEL = 0.005
+"""Level of the test for exchanged lines: at chance one of two sets is called shifted in at most 1 % of runs."""
+
+ALIGNED = 0.05
+"""Level of the test for lines that belong together."""
+
+
+@dataclass(frozen=True)
+class LineOrder:
+    """How many pairs of neighbouring lines have likelier translations if these are exchanged.
+
+    Attributes:
+        pairs: The number of pairs, without those in which both are equally likely.
+        exchanged: Those of them that are likelier exchanged.
+    """
+
+    pairs: int
+    exchanged: int
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether more are likelier exchanged than would be by chance."""
+        return _chance_of(self.exchanged, self.pairs) < LINE_LEVEL
+
+    @property
+    def is_known(self) -> bool:
+        """Whether more are likelier as they are than would be by chance."""
+        return _chance_of(self.pairs - self.exchanged, self.pairs) < ALIGNED
+
+
+def compare_neighbours(kept: ndarray, exchanged: ndarray) -> LineOrder:
+    """Return how often the translations of two neighbouring lines are likelier exchanged.
+
+    What a loss owes to the source alone, or to the translation alone, is in both sums and cancels.
+
+    Args:
+        kept: The summed losses of both lines of each pair, with their own translations, (pairs,).
+        exchanged: The same with each other's.
+    """
+    return LineOrder(int((kept != exchanged).sum()), int((exchanged < kept).sum()))
+
+
+def _chance_of(successes: int, trials: int) -> float:
+    """Return the probability of at least so many successes of an even chance."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(successes, trials, alternative="greater").pvalue) if trials else 1.0
