@@ -212,9 +212,9 @@ def mean_loss(losses: Iterator[tuple[Any, Any]]) -> float:
 def load_decoder(count: int) -> tuple[Any, Any, Any]:
     """Return a decoder of 12 x 12 heads and width 768, windows of 128 pieces as a set, and it in TransformerLens."""
     import torch
-    from headroom.engines.hub.causal.judging import WindowSet
-    from headroom.engines.hub.causal.model import CausalModel
-    from headroom.engines.hub.causal.windows import Window, Windows
+    from headroom.models.causal.judging import WindowSet
+    from headroom.models.causal.model import CausalModel
+    from headroom.models.causal.windows import Window, Windows
     from transformer_lens.model_bridge import TransformerBridge
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -262,8 +262,8 @@ def load_encoder(attention: str, count: int, words: int) -> tuple[Any, Any]:
     """Return a classifier of BERT's size, and texts as a set."""
     import torch
     from headroom.data.labelled import LabelledText
-    from headroom.engines.hub.classifier.judging import LabelledSet
-    from headroom.engines.hub.classifier.model import ClassificationModel
+    from headroom.models.classifier.judging import LabelledSet
+    from headroom.models.classifier.model import ClassificationModel
     from transformers import BertConfig, BertForSequenceClassification
 
     torch.manual_seed(0)
@@ -291,9 +291,9 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
     import torch
     from headroom.core.interventions import Intervention
     from headroom.data.parallel import ParallelText
-    from headroom.engines.hub.reusing import PlainStates
-    from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
-    from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+    from headroom.models.reusing import PlainStates
+    from headroom.models.seq2seq.judging import Seq2SeqSet
+    from headroom.models.seq2seq.model import Seq2SeqModel
     from headroom.settings.answers import DecodingSettings
     from transformers import MarianConfig, MarianMTModel
 

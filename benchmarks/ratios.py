@@ -13,11 +13,11 @@ import torch
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import read_pairs
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.costs import ratio_summary, time_interleaved
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
+from headroom.models.seq2seq.judging import Seq2SeqSet
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.settings.answers import DecodingSettings
 
 

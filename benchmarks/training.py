@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from headroom.engines.fairseq.arms import training
-from headroom.engines.fairseq.sites import find_site
-from headroom.engines.fairseq.trainer import build_trainer, configuration
-from headroom.engines.sites import gradient_norm
 from headroom.methods.costs import ratio_summary, time_interleaved
+from headroom.models.sites import gradient_norm
 from headroom.settings.arms import BaselineArm
 from headroom.settings.models import ModelSettings, TrainingSettings
+from headroom.training.fairseq.arms import training
+from headroom.training.fairseq.sites import find_site
+from headroom.training.fairseq.trainer import build_trainer, configuration
 from torch.utils.flop_counter import FlopCounterMode
 
 from fairseq import metrics, tasks  # isort: skip

@@ -10,7 +10,7 @@ import pytest
 import torch
 from fairseq_models import ToyRun, spread, write_data, write_run
 from headroom.core.files import read_lines
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.models.seq2seq.model import Seq2SeqModel
 from made_once import made_once, report_once
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other

@@ -19,11 +19,11 @@ import torch
 from headroom.data.parallel import ParallelText
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import MosesPieces, train_pieces
-from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.experiments.training import stage as training
 from headroom.preparation import acquire, vocabulary
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
+from headroom.training.fairseq import library as _engine  # noqa: F401
 from models import spread
 from subword_nmt.learn_bpe import learn_bpe
 

@@ -13,15 +13,15 @@ import sentencepiece
 import torch
 import transformers
 from headroom.data.labelled import LabelledText
-from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel
-from headroom.engines.hub import installed  # noqa: F401
-from headroom.engines.hub.checkpoint import save_model
-from headroom.engines.hub.self_attentive import SelfAttentiveConfig
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.seq2seq.text import set_languages
-from headroom.engines.hub.sites import find_sites
-from headroom.engines.sites import AttentionSite
+from headroom.models import installed  # noqa: F401
+from headroom.models.checkpoint import save_model
+from headroom.models.find_sites import find_sites
+from headroom.models.gates import Gates
+from headroom.models.head_model import HeadModel
+from headroom.models.self_attentive import SelfAttentiveConfig
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.seq2seq.text import set_languages
+from headroom.models.sites import AttentionSite
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from torch import nn
 from transformers import (

@@ -9,9 +9,9 @@ import numpy
 import torch
 from headroom.core.heads import Head, Site, all_heads, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Addition, Gates, Replacements
-from headroom.engines.head_model import HeadModel
-from headroom.engines.sites import AttentionSite
+from headroom.models.gates import Addition, Gates, Replacements
+from headroom.models.head_model import HeadModel
+from headroom.models.sites import AttentionSite
 from numpy import ndarray
 from torch import Tensor, nn
 

@@ -7,8 +7,8 @@ import torch
 from headroom.core.heads import Head, Site
 from headroom.data.labelled import LabelledText
 from headroom.data.trees import ParsedSentence, Word
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.sites import MapBatch, MapObserver, pad_spans
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.sites import MapBatch, MapObserver, pad_spans
 from models import WORDS, write_encoder
 from torch import Tensor
 

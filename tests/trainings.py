@@ -16,11 +16,11 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, write_labelled_corpus
-from headroom.engines.processes import check_replicas, process_count, sum_over_processes, this_process, wait_for_all
-from headroom.engines.training import EpochRecord, Progress, read_records
 from headroom.settings import models as settings_of
 from headroom.settings.arms import Arm, BaselineArm, SposArm
 from headroom.settings.models import FineTuningSettings, TrainingSettings
+from headroom.training.processes import check_replicas, process_count, sum_over_processes, this_process, wait_for_all
+from headroom.training.resumable import EpochRecord, Progress, read_records
 from safetensors.torch import load_file
 
 Notify = Callable[[Any], None]
@@ -57,14 +57,14 @@ def write_corpus(directory: Path, *, pairs: bool = False, train: int = 60) -> Pa
 
 def toy_encoder(**changes: object) -> Any:
     """Return a new encoder for the corpus."""
-    from headroom.engines.hub.classifier.encoder import new_encoder
+    from headroom.training.classifier.encoder import new_encoder
 
     return new_encoder(settings_of.NewEncoder.model_validate({**SHAPE, **changes}), examples(60, 0).first, LABELS)
 
 
 def write_toy_encoder(directory: Path, **changes: object) -> Path:
     """Write a new encoder for the corpus and return its directory."""
-    from headroom.engines.hub.classifier.encoder import write_encoder
+    from headroom.training.classifier.encoder import write_encoder
 
     write_encoder(toy_encoder(**changes), directory)
     return directory
@@ -72,7 +72,7 @@ def write_toy_encoder(directory: Path, **changes: object) -> Path:
 
 def write_self_attentive_start(directory: Path, **changes: object) -> Path:
     """Write a new self-attentive encoder for the corpus and return its directory."""
-    from headroom.engines.hub.classifier.encoder import self_attentive_start, write_encoder
+    from headroom.training.classifier.encoder import self_attentive_start, write_encoder
 
     settings = settings_of.SelfAttentiveEncoder.model_validate({**SELF_ATTENTIVE, **changes})
     write_encoder(self_attentive_start(settings, examples(60, 0).first, LABELS), directory)
@@ -122,8 +122,8 @@ class Translation(Kind):
     removed: str = ""
 
     def training(self, *, arm=None, seed=1, arm_seed=1, processes=1, **changes):
-        from headroom.engines.fairseq.arms import arm_arguments
-        from headroom.engines.fairseq.training import TranslationTraining
+        from headroom.training.fairseq.arms import arm_arguments
+        from headroom.training.fairseq.training import TranslationTraining
 
         drop = {"dropout": self.dropout, "attention_dropout": self.dropout / 2}
         return TranslationTraining(
@@ -141,12 +141,12 @@ class Translation(Kind):
         )
 
     def weights(self, work: Path, epoch: float) -> State:
-        from headroom.engines.fairseq.checkpoint import load_state
+        from headroom.training.fairseq.checkpoint import load_state
 
         return load_state(work / f"epoch{epoch}.pt")["model"]
 
     def last_whole(self, work: Path, early: Sequence[float] = ()) -> int:
-        from headroom.engines.fairseq.training import last_whole_epoch
+        from headroom.training.fairseq.training import last_whole_epoch
 
         return last_whole_epoch(work, early)
 
@@ -167,8 +167,8 @@ class Classification(Kind):
     valid: LabelledText = VALID
 
     def training(self, *, arm=None, seed=1, arm_seed=1, processes=1, **changes):
-        from headroom.engines.hub.classifier.trainer import Task
-        from headroom.engines.hub.classifier.training import FineTuning, build_hooks
+        from headroom.training.classifier.trainer import Task
+        from headroom.training.classifier.training import FineTuning, build_hooks
 
         tuning = FineTuning(
             corpus=Path(),
@@ -187,7 +187,7 @@ class Classification(Kind):
         return load_file(work / f"epoch{epoch}" / "model.safetensors")
 
     def last_whole(self, work: Path, early: Sequence[float] = ()) -> int:
-        from headroom.engines.hub.classifier.records import last_whole_epoch
+        from headroom.training.classifier.records import last_whole_epoch
 
         return last_whole_epoch(work, early)[0]
 

@@ -1,4 +1,4 @@
-"""An arm is a settings model and a pure function: studies accept it, and both engines train with it."""
+"""An arm is a settings model and a pure function: studies accept it, and both libraries train with it."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ UPDATE = """def _update(
 
 def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
     project.edit("headroom/settings/arms.py", at=UNION, before=SETTINGS, after=" | FrozenArm")
-    module = "headroom/engines/repulsion/particles.py"
+    module = "headroom/training/repulsion/particles.py"
     project.edit(module, at="    GradientArm,\n", before="    FrozenArm,\n")
     chosen = "    if isinstance(arm, FrozenArm):\n        return frozen(gradients)\n"
     project.edit(module, at=UPDATE, before=FUNCTION, after=chosen)

@@ -12,7 +12,7 @@ PARTS = {
 from pathlib import Path
 
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, open_engine
+from headroom.models.command import OneModelJob, open_engine
 from headroom.experiments.site_sizes.declared import SITE_SIZES, SiteSizesSettings
 from pydantic import Field
 
@@ -84,7 +84,7 @@ FOLDER = "headroom/experiments/site_sizes"
 FIELD = '    site_sizes: SiteSizesSettings = Field(default_factory=SiteSizesSettings, description="heads of sites")\n'
 SETTINGS = "from headroom.experiments.site_sizes.declared import SiteSizesSettings\n"
 LISTED = {
-    "headroom/experiments/tables.py": [("SECTIONS = (\n", '    "site_sizes.page",\n')],
+    "headroom/experiments/listed.py": [("SECTIONS = (\n", '    "site_sizes.page",\n')],
     "headroom/study/targets.py": [('        "roles": ', '        "site_sizes": detailed,\n')],
     "headroom/settings/tasks.py": [
         ("from headroom.experiments.update_cost.declared import UpdateCostSettings\n", SETTINGS),

@@ -6,8 +6,8 @@ pytestmark = pytest.mark.long
 
 GATED = """
 import torch
-from headroom.engines.hub import verification
-from headroom.engines.hub.verification import Trial, check_interventions
+from headroom.models import verification
+from headroom.models.verification import Trial, check_interventions
 from transformers import AutoConfig, AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
 from transformers.models.bert.modeling_bert import BertSelfAttention
 
@@ -53,6 +53,6 @@ def test_a_family_is_an_entry(project):
         return ended.output.strip().split("\n")[-1]
 
     assert check().startswith("it fails with heads sliced out (mat1 and mat2 shapes")
-    project.edit("headroom/engines/hub/families.py", at="FAMILIES = (\n", after=ENTRY)
-    assert project.touched() == {"headroom/engines/hub/families.py"}
+    project.edit("headroom/models/families.py", at="FAMILIES = (\n", after=ENTRY)
+    assert project.touched() == {"headroom/models/families.py"}
     assert check() == ""

@@ -22,9 +22,9 @@ from headroom.core.statistics import (
     resampling_weights,
     tail_p,
 )
-from headroom.engines.translation_scores import METRICS
 from headroom.experiments.ablation.claims import fine_share
 from headroom.methods.costs import ratio_summary
+from headroom.models.translation_scores import METRICS
 from headroom.study.tables import TABLES, StudyTables, TaskDescription
 from headroom.study.task_info import TASKS, TaskKind
 from numpy import ndarray

@@ -21,7 +21,7 @@ from headroom.core.statistics import (
     tail_p,
     welch,
 )
-from headroom.engines.translation_scores import METRICS
+from headroom.models.translation_scores import METRICS
 from numpy import ndarray
 from scipy.special import betaln
 from tables import translated_curve

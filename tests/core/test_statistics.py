@@ -7,7 +7,7 @@ import numpy
 import pytest
 from headroom.core import statistics
 from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, expect_false, holm, mcnemar, mcnemar_p
-from headroom.engines import translation_scores as metrics
+from headroom.models import translation_scores as metrics
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 from scipy import stats

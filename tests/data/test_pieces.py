@@ -9,9 +9,9 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.providers.generated import generate_sets
 from headroom.data.subwords import CODES, MosesPieces, Pieces, learn_wordpieces, piece_spans, train_pieces
-from headroom.engines.fairseq import library as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
+from headroom.training.fairseq import library as _engine  # noqa: F401
 from study import ROOT
 
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig  # isort: skip

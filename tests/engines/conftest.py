@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.training import EpochRecord
+from headroom.models.classifier.model import ClassificationModel
+from headroom.training.resumable import EpochRecord
 from models import copied, toy_text, write_encoder
 from trainings import Classification, Kind, Translation, write_toy_encoder
 

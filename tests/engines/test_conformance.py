@@ -18,17 +18,17 @@ import torch
 import transformers
 from headroom.core.heads import Head, all_heads
 from headroom.data.parallel import ParallelText
-from headroom.engines.hub.causal import model as of_causal
-from headroom.engines.hub.causal.engine import CausalEngine
-from headroom.engines.hub.causal.judging import WindowSet
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier import model as of_classifier
-from headroom.engines.hub.classifier.judging import LabelledSet
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq import timing as of_seq2seq
-from headroom.engines.hub.seq2seq.batches import IGNORED
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.models.causal import model as of_causal
+from headroom.models.causal.engine import CausalEngine
+from headroom.models.causal.judging import WindowSet
+from headroom.models.causal.model import CausalModel
+from headroom.models.classifier import model as of_classifier
+from headroom.models.classifier.judging import LabelledSet
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.seq2seq import timing as of_seq2seq
+from headroom.models.seq2seq.batches import IGNORED
+from headroom.models.seq2seq.judging import Seq2SeqSet
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.settings.answers import DecodingSettings, WindowSettings
 from models import (
     CLASSIFIERS,
@@ -324,6 +324,6 @@ def test_costs_are_what_torch_counts(case, tmp_path):
 
 
 def test_a_command_line_waits_for_no_engine():
-    code = "import sys; import headroom.engines.command as e; e.engine_for('classifier'); "
-    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.fairseq'} & set(sys.modules)"
+    code = "import sys; import headroom.models.command as e; e.engine_for('classifier'); "
+    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.training.fairseq'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.__path__[0]).parent)

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq import trainer as trainers
-from headroom.engines.fairseq.trainer import build_trainer, configuration
-from headroom.engines.hub.classifier import training
-from headroom.engines.hub.classifier.trainer import GroupedBatches
-from headroom.engines.processes import run_together
-from headroom.engines.training import Progress, read_record
+from headroom.models.classifier import training
 from headroom.settings.arms import BaselineArm, SvgdArm
 from headroom.settings.models import FineTuningSettings, TrainingSettings
+from headroom.training.classifier.trainer import GroupedBatches
+from headroom.training.fairseq import trainer as trainers
+from headroom.training.fairseq.trainer import build_trainer, configuration
+from headroom.training.processes import run_together
+from headroom.training.resumable import Progress, read_record
 from trainings import (
     NOISY,
     Classification,

@@ -7,9 +7,9 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Replacements
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.models.causal.model import CausalModel
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.gates import Replacements
 from headroom.settings.answers import DecodingSettings
 from models import build_small, letter_tokenizer, write_language_model, write_self_attentive
 from oracles import drawn_replacements

@@ -7,11 +7,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText, read_pairs
-from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.seq2seq.engine import Seq2SeqEngine
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.sites import attention_maps
-from headroom.engines.sites import pad_spans, shown_values
+from headroom.models.classifier.engine import ClassificationEngine
+from headroom.models.find_sites import attention_maps
+from headroom.models.seq2seq.engine import Seq2SeqEngine
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.sites import pad_spans, shown_values
 from headroom.preparation import released
 from models import toy_text
 from study import run_stage

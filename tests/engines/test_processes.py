@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.processes import (
+from headroom.training.processes import (
     check_processes,
     check_replicas,
     process_count,

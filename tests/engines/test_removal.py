@@ -8,11 +8,11 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Gates
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.sites import find_sites
-from headroom.engines.removal import fold, remove_heads
-from headroom.engines.sites import site_names
+from headroom.models.find_sites import find_sites
+from headroom.models.gates import Gates
+from headroom.models.removal import fold, remove_heads
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.sites import site_names
 from headroom.settings.answers import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from headroom.engines.training import claim, early_due
 from headroom.settings.arms import SposArm
+from headroom.training.resumable import claim, early_due
 from study import PATIENCE
 from trainings import UPDATES, KilledError, kept, kill_as_they_write, killed_at, same, write_self_attentive_start
 

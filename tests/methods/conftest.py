@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.seq2seq.model import Seq2SeqModel
 from models import toy_text, write_encoder, write_self_attentive
 from oracles import Case
 

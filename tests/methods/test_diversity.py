@@ -10,18 +10,6 @@ import pytest
 import torch
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import Engine
-from headroom.engines.gates import Gates
-from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.seq2seq.engine import Seq2SeqEngine
-from headroom.engines.repulsion.similarity import (
-    cosines_at,
-    linear_cka,
-    mean_kernel,
-    mean_pairwise_cosine,
-    mean_pairwise_distance,
-)
-from headroom.engines.sites import AttentionSite
 from headroom.experiments.arms.numbers import curve_area, gini, removable_share
 from headroom.experiments.diversity.measures import (
     MEASURES,
@@ -30,6 +18,18 @@ from headroom.experiments.diversity.measures import (
     extract_particles,
     particle_similarity,
     text_similarity,
+)
+from headroom.models.classifier.engine import ClassificationEngine
+from headroom.models.engine import Engine
+from headroom.models.gates import Gates
+from headroom.models.seq2seq.engine import Seq2SeqEngine
+from headroom.models.sites import AttentionSite
+from headroom.training.repulsion.similarity import (
+    cosines_at,
+    linear_cka,
+    mean_kernel,
+    mean_pairwise_cosine,
+    mean_pairwise_distance,
 )
 from models import toy_text, write_encoder
 from torch import Tensor, nn

@@ -17,12 +17,12 @@ import torch
 from fairseq_models import ToyRun
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.costs import count_passes
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
 from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.seq2seq.model import Seq2SeqModel
 from models import toy_text
 from planted import HARMFUL, HELPFUL, PLANTED_WEIGHTS, area, marked_text, planted_classifier
 

@@ -11,10 +11,10 @@ from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.statistics import benjamini_hochberg, compute_unpaired_p, holm, interval, mcnemar_p
 from headroom.data.parallel import ParallelText
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
-from headroom.engines.translation_scores import METRICS
 from headroom.methods.costs import ratio_summary, time_interleaved
 from headroom.methods.judging import Judge, comparisons, read_shards, warn_of_chance, write_shard
+from headroom.models.seq2seq.judging import Seq2SeqSet
+from headroom.models.translation_scores import METRICS
 from headroom.settings.answers import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 import torch
 from headroom.core.heads import Head, Site, all_heads
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.methods import continued_training
 from headroom.methods.continued_training import continue_training, controls
 from headroom.methods.learned_gates import FixedGates, HardConcreteGates, find_profile
+from headroom.models.seq2seq.model import Seq2SeqModel
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.head_model import take_rows
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.costs import count_passes
 from headroom.methods.masked_losses import MaskedLosses, all_scores, build_gates, list_examples, open_heads
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.head_model import take_rows
 from models import ATTENTIONS, toy_text, write_encoder
 from oracles import GameModel, numbers
 

@@ -3,9 +3,9 @@
 import numpy
 import pytest
 from headroom.core.heads import Head, Site
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
+from headroom.models.classifier.model import ClassificationModel
 from models import toy_text, write_encoder
 from transformers.activations import ACT2FN
 

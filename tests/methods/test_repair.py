@@ -7,11 +7,11 @@ import pytest
 import torch
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Addition
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.sites import AttentionSite
 from headroom.methods.repair import calibrate, compute_repair, find_moments, measure_moments
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.gates import Addition
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.sites import AttentionSite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import toy_text, write_encoder, write_self_attentive

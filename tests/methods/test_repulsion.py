@@ -6,7 +6,9 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.repulsion.particles import (
+from headroom.experiments.diversity.geometry import geometry
+from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
+from headroom.training.repulsion.particles import (
     GradientRewriter,
     bandwidth,
     growth,
@@ -16,9 +18,7 @@ from headroom.engines.repulsion.particles import (
     repulsion,
     rewritten,
 )
-from headroom.engines.repulsion.similarity import mean_kernel
-from headroom.experiments.diversity.geometry import geometry
-from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
+from headroom.training.repulsion.similarity import mean_kernel
 from oracles import slow_update, slow_width
 from torch import Tensor, nn
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas
 import torch
 from headroom.core.heads import Head
-from headroom.engines.hub.causal.engine import CausalEngine
 from headroom.experiments.scores.declared import SCORES
+from headroom.models.causal.engine import CausalEngine
 from models import pieces_of_strings
 from study import run_stage
 from torch import Tensor

@@ -13,7 +13,6 @@ from headroom.claims.entries import all_claims, decide
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.ablation.claims import own_effects
@@ -24,6 +23,7 @@ from headroom.experiments.attention_stats.declared import ATTENTION_STATS, RELEV
 from headroom.experiments.gates.declared import GATES
 from headroom.experiments.scores.declared import SCORES
 from headroom.methods.criteria import criterion
+from headroom.models.classifier.model import ClassificationModel
 from headroom.report.cautions import cautions
 from headroom.study.tables import TaskDescription, open_tables
 from models import toy_text, write_encoder

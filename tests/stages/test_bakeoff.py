@@ -9,9 +9,6 @@ import pytest
 import torch
 from headroom.core.heads import all_heads, single_units
 from headroom.core.resamples import read_with_resamples
-from headroom.engines.command import open_engine
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.agreement import stage as agreement
 from headroom.experiments.agreement.declared import AGREEMENT
 from headroom.experiments.bakeoff import retraining as bakeoff_retraining
@@ -22,6 +19,9 @@ from headroom.experiments.bakeoff.retraining import before_and_after, layouts
 from headroom.experiments.pruning.declared import PRUNING_COMPARED
 from headroom.experiments.scores.declared import SCORES_COMPARED, SCORES_COSTS
 from headroom.methods.criteria import REFERENCE
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.command import open_engine
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.study.tables import open_tables
 from scipy.stats import spearmanr, ttest_1samp
 from stages.stage_arguments import FEW, QUICK, classifying, looking_at

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.ablation import stage as ablation_stage
 from headroom.experiments.ablation.declared import ABLATION
 from headroom.experiments.agreement import stage as agreement
@@ -25,6 +24,7 @@ from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED, SCORES_COSTS
 from headroom.experiments.training import fine_tuning
 from headroom.methods.criteria import criteria
+from headroom.models.classifier.model import ClassificationModel
 from headroom.preparation import encoder
 from stages.stage_arguments import BRIEF_GATES, FEW, OWN, classifying
 from study import run_stage

@@ -8,14 +8,14 @@ from fairseq_models import RUN_SHAPE
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import read_pairs
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.experiments.gates import from_scratch
 from headroom.experiments.gates import stage as gates
 from headroom.experiments.gates.declared import GATES, PRUNED_MODELS
 from headroom.experiments.scores import stage as scores_stage
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.declared import TRAINING
+from headroom.models.seq2seq.judging import Seq2SeqSet
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.settings.answers import DecodingSettings
 from safetensors.torch import load_file
 from stages.stage_arguments import BRIEF_GATES, QUICK, looking_at

@@ -10,9 +10,6 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.trees import read_trees
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.sites import attention_maps
 from headroom.experiments.attention_maps import stage as attention_maps_stage
 from headroom.experiments.attention_stats import relevance
 from headroom.experiments.attention_stats import stage as attention_stats
@@ -23,6 +20,9 @@ from headroom.experiments.roles.stage import exceeds, find_roles
 from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.find_sites import attention_maps
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.study.selection import rows_where
 from stages.stage_arguments import classifying, looking_at
 from study import run_stage

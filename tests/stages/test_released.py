@@ -15,7 +15,7 @@ from fairseq_models import write_release
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
 from headroom.data.labelled import LabelledText, write_labelled_corpus
-from headroom.engines.hub.classifier.model import ClassificationModel
+from headroom.models.classifier.model import ClassificationModel
 from headroom.preparation import released
 from models import WORDS, toy_text, write_encoder
 from safetensors.torch import load_file, save_file

@@ -17,13 +17,13 @@ import psutil
 import pytest
 from fairseq_models import RUN_SHAPE, write_data
 from headroom.core.errors import run
-from headroom.engines import training as shell
-from headroom.engines.fairseq import convert as _export  # noqa: F401 - loaded at the first export: part of the fingerprint
-from headroom.engines.fairseq.training import last_whole_epoch
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.experiments.training import fine_tuning
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.declared import TRAINING
+from headroom.models.classifier.model import ClassificationModel
+from headroom.training import resumable as shell
+from headroom.training.fairseq import convert as _export  # noqa: F401 - loaded at the first export: part of the fingerprint
+from headroom.training.fairseq.training import last_whole_epoch
 from safetensors.torch import load_file
 from study import PATIENCE, run_stage, wait_until
 from trainings import LABELS, MODEL, same, write_corpus, write_toy_encoder

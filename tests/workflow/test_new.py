@@ -12,8 +12,8 @@ from headroom import new
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.data.labelled import read_labelled
-from headroom.engines.hub.classifier.engine import ClassificationEngine
-from headroom.engines.hub.outline import read_outline
+from headroom.models.classifier.engine import ClassificationEngine
+from headroom.models.outline import read_outline
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study

@@ -19,8 +19,8 @@ import yaml
 from dag import PlannedJob, list_jobs
 from headroom.__main__ import job_of
 from headroom.core.errors import HeadroomError
-from headroom.engines.command import OWN as OWN_SECTIONS
 from headroom.missing import wrong_criteria
+from headroom.models.command import OWN as OWN_SECTIONS
 from headroom.settings.job import list_flags
 from headroom.settings.load import load_study
 from headroom.settings.study import Study

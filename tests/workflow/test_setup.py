@@ -65,7 +65,7 @@ def test_conda_environments_hold_what_the_stages_of_their_rules_import(tmp_path:
         named |= {"fairseq-fixed"} if (ENVS / f"{environment}.post-deploy.sh").exists() else set()
         return {*map(canonicalize_name, imported)} - {*map(canonicalize_name, named)}
 
-    missing = {"classifiers": lacking("headroom.engines.hub.classifier", "torch")}
+    missing = {"classifiers": lacking("headroom.models.classifier", "torch")}
     for job in list_jobs(ROOT / TINY, tmp_path):
         missing[job.rule] = lacking(module_of(job.stage), job.libraries)
     assert not {stage: names for stage, names in missing.items() if names}

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headroom.engines.hub.load import load as load
+    from headroom.models.load import load as load
 
 if importlib.util.find_spec("pydantic") is None:
     sys.exit("headroom: run `make study`, or `source .venv/bin/activate` first")
@@ -16,4 +16,4 @@ def __getattr__(name: str) -> object:
     """Return `load`, which imports torch, when it is first asked for."""
     if name != "load":
         raise AttributeError(f"module 'headroom' has no attribute '{name}'")
-    return importlib.import_module("headroom.engines.hub.load").load
+    return importlib.import_module("headroom.models.load").load

@@ -12,9 +12,9 @@ from packaging.requirements import Requirement
 
 from headroom.core.errors import HeadroomError, run
 from headroom.data.beginnings import list_mistakes_of_corpus, list_mistakes_of_pairs, list_mistakes_of_trees
-from headroom.engines.hub.weight_files import are_unnamed, list_mistakes, read_labels
 from headroom.experiments.bakeoff.declared import RetrainingSettings
 from headroom.methods.criteria import check, check_compared, criteria, find_family
+from headroom.models.weight_files import are_unnamed, list_mistakes, read_labels
 from headroom.settings.documents import DocumentFiles
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings, ReleasedModel

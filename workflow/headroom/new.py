@@ -22,7 +22,7 @@ from headroom.study.plan import Plan
 from headroom.study.targets import tables_by_name
 
 if TYPE_CHECKING:
-    from headroom.engines.hub.outline import Outline
+    from headroom.models.outline import Outline
 
 OPERATIONS = 1e14
 """Operations of removing every head on its own, roughly an hour on two cores; limits the number of examples."""
@@ -214,7 +214,7 @@ def run(job: New) -> None:
     output = job.output or Path("studies") / f"{name}.yaml"
     if output.exists():
         raise HeadroomError(f"{output}: exists already; remove it, or name another file by --output")
-    from headroom.engines.hub.outline import read_outline
+    from headroom.models.outline import read_outline
 
     outline = read_outline(settings)
     text = find_text(job.text, outline, job.labels, output.with_suffix(""))

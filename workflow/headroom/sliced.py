@@ -8,5 +8,5 @@ from transformers.utils.import_utils import is_datasets_available, is_scipy_avai
 
 is_datasets_available(), is_scipy_available()  # transformers keeps the answers: other modules here change them
 
-from headroom.engines.hub import self_attentive, sliced  # noqa: E402, F401 (they register their models)
-from headroom.engines.hub.seq2seq import text  # noqa: E402, F401 (it registers a tokenizer)
+from headroom.models import self_attentive, sliced  # noqa: E402, F401 (they register their models)
+from headroom.models.seq2seq import text  # noqa: E402, F401 (it registers a tokenizer)

@@ -14,7 +14,7 @@ import logging
 _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
-from headroom.engines.fairseq import arms, trainer  # noqa: E402
+from headroom.training.fairseq import arms, trainer  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
     _logger.setLevel(_level)  # the package disables fairseq's log; keep it for fairseq's command lines

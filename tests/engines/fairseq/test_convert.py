@@ -6,14 +6,14 @@ from fairseq_models import left_padded, spread
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.subwords import load_subwords
-from headroom.engines.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
-from headroom.engines.fairseq.convert import convert_checkpoint, load_dictionaries
-from headroom.engines.fairseq.library import TranslationTask
-from headroom.engines.fairseq.sites import find_sites, open_sites
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import site_names
+from headroom.models.removal import remove_heads
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.sites import site_names
 from headroom.settings.answers import DecodingSettings
+from headroom.training.fairseq.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.training.fairseq.convert import convert_checkpoint, load_dictionaries
+from headroom.training.fairseq.library import TranslationTask
+from headroom.training.fairseq.sites import find_sites, open_sites
 from omegaconf import OmegaConf
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from fairseq_models import batch, gradients, make_trainer
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq.optimizer import FusedAdam
-from headroom.engines.fairseq.sites import attend, find_sites, open_sites
+from headroom.training.fairseq.optimizer import FusedAdam
+from headroom.training.fairseq.sites import attend, find_sites, open_sites
 from torch import nn
 
 from fairseq.optim.adam import FairseqAdam  # isort: skip

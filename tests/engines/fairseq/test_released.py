@@ -10,11 +10,11 @@ from fairseq_models import RELEASE_SHAPE, TRAINED_WITH, Exploit, left_padded, ol
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.subwords import MosesPieces, write_moses
-from headroom.engines.fairseq.released import adopt
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria.gradient import gradient_scores
+from headroom.models.seq2seq.model import Seq2SeqModel
 from headroom.settings.answers import DecodingSettings
 from headroom.settings.models import MosesSettings
+from headroom.training.fairseq.released import adopt
 from safetensors.torch import load_file
 
 from fairseq.data import Dictionary  # isort: skip

@@ -8,11 +8,11 @@ import pytest
 import torch
 from fairseq_models import batch, gradients, make_trainer, weights
 from headroom.core.errors import HeadroomError
-from headroom.engines.fairseq import arms, training
-from headroom.engines.fairseq.arms import arm_arguments
-from headroom.engines.fairseq.sites import find_site
-from headroom.engines.fairseq.trainer import RATIO, build_trainer, configuration
 from headroom.settings.arms import BaselineArm, SmoothingArm, SvgdArm
+from headroom.training.fairseq import arms, training
+from headroom.training.fairseq.arms import arm_arguments
+from headroom.training.fairseq.sites import find_site
+from headroom.training.fairseq.trainer import RATIO, build_trainer, configuration
 from oracles import slow_update
 
 from fairseq.logging import metrics  # isort: skip

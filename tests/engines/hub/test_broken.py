@@ -10,12 +10,12 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import read_documents
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier.encoder import load_pretrained_encoder
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
-from headroom.engines.hub.sites import WEIGHTS
-from headroom.engines.hub.weight_files import list_mistakes
+from headroom.models.causal.model import CausalModel
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.find_sites import WEIGHTS
+from headroom.models.seq2seq.model import Seq2SeqModel
+from headroom.models.weight_files import list_mistakes
+from headroom.training.classifier.encoder import load_pretrained_encoder
 from models import toy_tokenizer, write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.engines.hub.causal.engine import CausalEngine
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.causal.windows import cut_documents
-from headroom.engines.hub.weights import fuse_activations
+from headroom.models.causal.engine import CausalEngine
+from headroom.models.causal.model import CausalModel
+from headroom.models.causal.windows import cut_documents
+from headroom.models.weights import fuse_activations
 from headroom.settings.answers import WindowSettings
 from models import build_small, inputs_of, letter_tokenizer, write_documents, write_language_model
 from tokenizers import Tokenizer, models, pre_tokenizers

@@ -7,11 +7,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.data.labelled import LabelledText
-from headroom.engines.engine import CALIBRATION
-from headroom.engines.hub.classifier.judging import LabelledSet, LabelSet
-from headroom.engines.hub.classifier.model import ClassificationModel, workload
 from headroom.methods.criteria.gradient import gate_gradients, gradient_scores
 from headroom.methods.judging import Judge
+from headroom.models.classifier.judging import LabelledSet, LabelSet
+from headroom.models.classifier.model import ClassificationModel, workload
+from headroom.models.engine import CALIBRATION
 from models import ATTENTION, HOPS, STATES, UNITS, toy_text, write_self_attentive
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.hub.load import load
+from headroom.models.load import load
 from models import write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
 

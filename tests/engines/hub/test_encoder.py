@@ -9,10 +9,10 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, write_encoder
-from headroom.engines.hub.sites import longest_input
-from headroom.engines.hub.sources import locate
+from headroom.models.find_sites import longest_input
+from headroom.models.sources import locate
 from headroom.settings.models import HubEncoder, HubModelSettings
+from headroom.training.classifier.encoder import load_pretrained_encoder, write_encoder
 from models import write_encoder as write_pretrained
 from safetensors.torch import load_file, save_file
 from trainings import LABELS, same, toy_encoder
@@ -131,7 +131,7 @@ class TestWriting:
         def full(*_, **__):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("headroom.engines.hub.classifier.encoder.save_file", full)
+        monkeypatch.setattr("headroom.training.classifier.encoder.save_file", full)
         with pytest.raises(HeadroomError, match=r"out: cannot write, no space left on the disk"):
             prepared(source, tmp_path / "out")
         assert names(tmp_path / "out") == []

@@ -14,12 +14,12 @@ import transformers
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.gates import Gates
-from headroom.engines.hub import families, verification
-from headroom.engines.hub.sites import find_sites
-from headroom.engines.hub.verification import Trial, check_interventions, check_maps
-from headroom.engines.removal import fold, remove_heads
-from headroom.engines.sites import site_names
+from headroom.models import families, verification
+from headroom.models.find_sites import find_sites
+from headroom.models.gates import Gates
+from headroom.models.removal import fold, remove_heads
+from headroom.models.sites import site_names
+from headroom.models.verification import Trial, check_interventions, check_maps
 from missing_software import skip
 from models import (
     FAMILIES,

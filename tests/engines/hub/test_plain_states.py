@@ -8,11 +8,11 @@ import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.core.interventions import PLAIN, Intervention
-from headroom.engines.hub.classifier.judging import LabelledSet
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.reusing import PlainStates
-from headroom.engines.removal import fold
 from headroom.methods.judging import Judge
+from headroom.models.classifier.judging import LabelledSet
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.removal import fold
+from headroom.models.reusing import PlainStates
 from models import ATTENTIONS, copied, toy_text, write_encoder, write_self_attentive
 from oracles import drawn_replacements
 

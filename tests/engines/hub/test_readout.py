@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from headroom.engines.hub import readout
-from headroom.engines.hub.readout import Readout, best_pieces, rank_pieces, read_pieces
+from headroom.models import readout
+from headroom.models.readout import Readout, best_pieces, rank_pieces, read_pieces
 from models import CAUSAL, REFUSED, SEQ2SEQ, build_small, inputs_of
 
 FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]

@@ -7,11 +7,11 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head
-from headroom.engines.gates import Gates
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.self_attentive import redundancy
-from headroom.engines.hub.sites import attention_maps, find_sites
-from headroom.engines.removal import fold, remove_heads
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.find_sites import attention_maps, find_sites
+from headroom.models.gates import Gates
+from headroom.models.removal import fold, remove_heads
+from headroom.models.self_attentive import redundancy
 from models import (
     ATTENTION,
     HOPS,

@@ -10,15 +10,15 @@ from headroom.core.files import write_lines
 from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
-from headroom.engines import translation_scores
-from headroom.engines.engine import AGAIN
-from headroom.engines.hub.readout import Reading
-from headroom.engines.hub.seq2seq import judging
-from headroom.engines.hub.seq2seq.decoding import attend
-from headroom.engines.hub.seq2seq.judging import Seq2SeqSet, Verifier
-from headroom.engines.hub.seq2seq.text import set_languages
-from headroom.engines.hub.seq2seq.timing import workload
-from headroom.engines.translation_scores import ReferenceSet
+from headroom.models import translation_scores
+from headroom.models.engine import AGAIN
+from headroom.models.readout import Reading
+from headroom.models.seq2seq import judging
+from headroom.models.seq2seq.decoding import attend
+from headroom.models.seq2seq.judging import Seq2SeqSet, Verifier
+from headroom.models.seq2seq.text import set_languages
+from headroom.models.seq2seq.timing import workload
+from headroom.models.translation_scores import ReferenceSet
 from headroom.preparation import released
 from headroom.settings.answers import DecodingSettings
 from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator

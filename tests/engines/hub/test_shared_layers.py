@@ -16,8 +16,6 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention
 from headroom.data.trees import ParsedSentence, plain_sentence
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.sites import find_sites
 from headroom.experiments.attention_stats.declared import RelevanceSettings
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.gradient import gate_gradients
@@ -25,6 +23,8 @@ from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
 from headroom.methods.syntax import relation_pointing
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.find_sites import find_sites
 from models import build_small, copied, toy_text, write_encoder
 
 LAYERS, HEADS = 3, 4

@@ -9,11 +9,11 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.classifier import trainer, training
-from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, write_encoder
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.classifier.trainer import GroupedBatches, encode, load_tokenizer
+from headroom.models.classifier import trainer, training
+from headroom.models.classifier.model import ClassificationModel
 from headroom.settings.arms import ARMS, SvgdArm
+from headroom.training.classifier.encoder import load_pretrained_encoder, write_encoder
+from headroom.training.classifier.trainer import GroupedBatches, encode, load_tokenizer
 from models import toy_configuration, toy_model, write_self_attentive
 from models import write_encoder as write_pretrained
 from oracles import slow_update

@@ -10,9 +10,9 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier.encoder import load_pretrained_encoder
-from headroom.engines.hub.weights import load_whole
+from headroom.models.causal.model import CausalModel
+from headroom.models.weights import load_whole
+from headroom.training.classifier.encoder import load_pretrained_encoder
 from models import load_translator, write_decoder, write_encoder, write_translator
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers

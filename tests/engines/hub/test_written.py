@@ -8,9 +8,9 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.hub.causal.model import CausalModel
-from headroom.engines.hub.classifier.model import ClassificationModel
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+from headroom.models.causal.model import CausalModel
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.seq2seq.model import Seq2SeqModel
 from models import copied, write_decoder, write_translator
 
 FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]

@@ -7,11 +7,11 @@ import oracles
 import pytest
 import torch
 from headroom.core.heads import Head
-from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria.activation import SOURCES, activation_scores
 from headroom.methods.criteria.attention import entropy_scores
 from headroom.methods.criteria.obs import DAMPING, obs_scores
 from headroom.methods.criteria.weights import magnitude_scores
+from headroom.models.head_model import HeadModel
 from numpy import ndarray
 
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 from headroom.core.heads import Head
-from headroom.engines.hub.seq2seq.model import Seq2SeqModel
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.integrated_gradients import score_by_integrated_gradients
 from headroom.methods.masked_losses import MaskedLosses, open_heads
+from headroom.models.seq2seq.model import Seq2SeqModel
 from models import toy_text
 from oracles import GameModel, numbers
 

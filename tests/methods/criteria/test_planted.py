@@ -14,12 +14,12 @@ import pytest
 import torch
 from headroom.core.heads import Head, all_heads
 from headroom.data.labelled import LabelledText
-from headroom.engines.hub.classifier.model import ClassificationModel
 from headroom.methods.costs import count_passes
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
+from headroom.models.classifier.model import ClassificationModel
 from models import WORDS, write_encoder
 from planted import area
 

@@ -2,7 +2,6 @@
 
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from headroom.claims.table import CLAIMS, NUMBERS
 from headroom.core.table import Registry, Table
@@ -13,26 +12,3 @@ _MODULES = [import_module(f"headroom.experiments.{path.parent.name}.declared") f
 REGISTRY = Registry(
     *(one for module in _MODULES for one in vars(module).values() if isinstance(one, Table)), CLAIMS, NUMBERS
 )
-
-
-SECTIONS = (
-    "ablation.page",
-    "keep_one.page",
-    "scores.page",
-    "agreement.page",
-    "pruning.page",
-    "bakeoff.page",
-    "roles.page",
-    "phenomena.page",
-    "minimal_pairs.page",
-    "gates.page",
-    "removal.page",
-    "timing.page",
-    "arms.repulsion_section",
-    "training.page",
-)
-
-
-def list_sections() -> list[ModuleType]:
-    """Return the modules of the page's sections, each with `section(study)`."""
-    return [import_module(f"headroom.experiments.{name}") for name in SECTIONS]

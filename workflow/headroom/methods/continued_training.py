@@ -20,13 +20,13 @@ from headroom.core.heads import Head, single_units
 from headroom.core.progress import Steps
 from headroom.core.resamples import Resamples
 from headroom.core.table import signature
-from headroom.engines.engine import Batch, EvaluationSet, Outcome
-from headroom.engines.head_model import HeadModel
 from headroom.experiments.gates.declared import GateSettings, GateTrainingSettings
 from headroom.experiments.training.declared import TRAINING
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, take_first
+from headroom.models.engine import Batch, EvaluationSet, Outcome
+from headroom.models.head_model import HeadModel
 
 _CLIP = 1.0  # maximum norm of the weights' gradient
 

@@ -16,8 +16,8 @@ from headroom.core.statistics import Estimate, find_median
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.head_model import HeadModel
     from headroom.methods.criteria import Criterion
+    from headroom.models.head_model import HeadModel
 
 
 @dataclass

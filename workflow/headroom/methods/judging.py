@@ -36,17 +36,17 @@ from headroom.core.statistics import (
     sacrebleu_p,
     tail_p,
 )
-from headroom.engines.engine import AGAIN, CALIBRATION
 from headroom.methods.orders import Order, profiles
+from headroom.models.engine import AGAIN, CALIBRATION
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Repair, Replacement
     from headroom.core.resamples import Resamples
-    from headroom.engines.command import Sweep
-    from headroom.engines.engine import EvaluationSet, Outcome, Statistics
-    from headroom.engines.gates import Replacements
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.command import Sweep
+    from headroom.models.engine import EvaluationSet, Outcome, Statistics
+    from headroom.models.gates import Replacements
+    from headroom.models.head_model import HeadModel
 
 
 logger = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
-from headroom.engines.engine import Batch
-from headroom.engines.head_model import HeadModel, take_rows
-from headroom.engines.reusable import Reusable, trace_reusable
+from headroom.models.engine import Batch
+from headroom.models.head_model import HeadModel, take_rows
+from headroom.models.reusable import Reusable, trace_reusable
 
 ROWS = 512
 """Most rows of a batch without gradients, unless a single mask has more examples."""

@@ -16,8 +16,8 @@ from headroom.experiments.scores.declared import SCORES
 if TYPE_CHECKING:
     import pandas
 
-    from headroom.engines.head_model import HeadModel
     from headroom.experiments.pruning.declared import OrderSettings
+    from headroom.models.head_model import HeadModel
 
 REVERSE = "reverse"
 

@@ -13,7 +13,7 @@ from headroom.core.heads import HALVES, Head, Site
 from headroom.core.progress import follow_items
 from headroom.core.statistics import Estimate, draw_resamples, interval, resampling_weights
 from headroom.data.trees import ParsedSentence
-from headroom.engines.sites import MapBatch
+from headroom.models.sites import MapBatch
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from headroom.core import statistics
 from headroom.core.heads import HALVES, Head, Site
-from headroom.engines.engine import Batch
-from headroom.engines.head_model import HeadModel
 from headroom.methods.propagation import LinearRules, Rule
+from headroom.models.engine import Batch
+from headroom.models.head_model import HeadModel
 
 MEASURES = ("relevance", "signed")
 

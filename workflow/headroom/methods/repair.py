@@ -13,7 +13,7 @@ projection, and the output W z of the plain model as the target:
     refit       (W_R + W_S M) z_R and a constant; the same undamped, which is the  K-prune, Park et al. 2024
                 least squares fit of the whole output projection
 
-All act on z (`engines.gates.Addition`): the removed heads' z is predicted, or the remaining heads' is scaled. On the
+All act on z (`models.gates.Addition`): the removed heads' z is predicted, or the remaining heads' is scaled. On the
 calibration examples, with the inputs of the plain model, no repair increases the squared error of a site's output, and
 mean-bias, scale and refit reduce it in this order.
 
@@ -31,14 +31,14 @@ import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.engines.gates import Addition, Replacements
+from headroom.models.gates import Addition, Replacements
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Intervention, Replacement
-    from headroom.engines.engine import Batch, Engine
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.sites import AttentionSite
+    from headroom.models.engine import Batch, Engine
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import AttentionSite
 
 CALIBRATION_SET = "choose"
 """The set with the calibration examples: all of it."""

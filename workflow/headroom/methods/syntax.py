@@ -13,7 +13,6 @@ from torch import Tensor
 from headroom.core.heads import HALVES, Site
 from headroom.core.progress import follow_items
 from headroom.data.trees import ParsedSentence
-from headroom.engines.sites import MapBatch
 from headroom.methods.pointing import (
     OFFSETS,
     Heads,
@@ -26,6 +25,7 @@ from headroom.methods.pointing import (
     unit_of_pieces,
     units,
 )
+from headroom.models.sites import MapBatch
 
 DIRECTIONS = ("to-dependent", "to-governor")
 

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence
-from headroom.engines.sites import MapBatch
 from headroom.methods.pointing import between_units, membership, units
 from headroom.methods.syntax import pieces_to_units
+from headroom.models.sites import MapBatch
 
 WORDS = range(6, 15)
 """Numbers of words in sentences for maps."""

@@ -20,7 +20,7 @@ class Convert(Job):
 
 def run(job: Convert) -> None:
     """Convert the model, compare the logits of both, and write the new one."""
-    from headroom.engines.fairseq.convert import convert_checkpoint
+    from headroom.training.fairseq.convert import convert_checkpoint
 
     convert_checkpoint(job.checkpoint, job.vocabulary, job.output)
     _log.info("wrote %s", job.output)

@@ -15,7 +15,7 @@ from headroom.settings.job import Job
 from headroom.settings.models import Encoder, NewEncoder, SelfAttentiveEncoder
 
 if TYPE_CHECKING:
-    from headroom.engines.hub.classifier.encoder import StartingPoint
+    from headroom.training.classifier.encoder import StartingPoint
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class EncoderJob(Job):
 
 def run(job: EncoderJob) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json, model.safetensors if it is pretrained, and a record."""
-    from headroom.engines.hub.classifier.encoder import write_encoder
+    from headroom.training.classifier.encoder import write_encoder
 
     start = starting_point(job.encoder, job.corpus)
     write_encoder(start, job.output)
@@ -44,8 +44,8 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     Raises:
         HeadroomError: If the corpus or the encoder is invalid.
     """
-    from headroom.engines.hub.classifier.encoder import load_pretrained_encoder, new_encoder, self_attentive_start
-    from headroom.engines.hub.sources import locate
+    from headroom.models.sources import locate
+    from headroom.training.classifier.encoder import load_pretrained_encoder, new_encoder, self_attentive_start
 
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:

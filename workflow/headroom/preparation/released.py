@@ -8,7 +8,7 @@ from pydantic import Field
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_record
-from headroom.engines.command import import_part
+from headroom.models.command import import_part
 from headroom.settings.job import Job
 from headroom.settings.models import HubModelSettings, ReleasedModel
 

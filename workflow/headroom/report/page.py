@@ -8,7 +8,7 @@ from markupsafe import Markup
 from headroom.claims.entries import read_papers
 from headroom.claims.verdict import VERDICTS
 from headroom.core.errors import visible
-from headroom.experiments.tables import list_sections
+from headroom.experiments.listed import list_sections
 from headroom.figures import palette, spec, svg
 from headroom.figures.drawing import pack_files
 from headroom.figures.numbers import Numbers

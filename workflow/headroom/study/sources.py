@@ -1,8 +1,8 @@
 """The source files that results depend on: import closures of stages, determined without importing them.
 
-What is imported by its name is not in the closure of who imports it: the criteria count as a whole folder, an engine as
-its folder but for the arms, and a stage names the module of a provider or of the arms. Settings, the declarations of
-tables and of jobs are excluded: their values are a rule's params.
+What is imported by its name is not in the closure of who imports it: the criteria and an engine count as whole
+folders, and a stage names the module of a provider. Settings, and the declarations of tables and of jobs, are excluded:
+their values are a rule's params.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import grimp
 
 from headroom.core.files import parse_yaml, sha256
 from headroom.core.table import Table
-from headroom.engines.command import ENGINES
+from headroom.models.command import ENGINES
 
 DECLARED = r"experiments(\.(?!listed)\w+(\.declared)?)?"
 PARAMS = rf"headroom\.(settings(\..+)?|core\.columns|claims\.table|{DECLARED})"
@@ -57,8 +57,8 @@ class Sources:
                 yield from (one for one in vars(import_module(name)).values() if isinstance(one, Table))
 
     def of_stage(self, module: str, *others: str, engine: str | None = None) -> list[str]:
-        """Return the files of a stage, other modules, an engine's folder but its arms, and of all that these import."""
-        engines = self.graph.find_children(ENGINES[engine]) - {f"{ENGINES[engine]}.arms"} if engine else ()
+        """Return the files of a stage, other modules, an engine's folder, and of all that these import."""
+        engines = self.graph.find_children(ENGINES[engine]) if engine else ()
         found, waiting = set(), [module, *others, *engines]
         while waiting:
             name = waiting.pop()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headroom.engines.command import LIBRARIES
+from headroom.models.command import LIBRARIES
 from headroom.settings.tasks import LanguageSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out, local_files
 

@@ -14,8 +14,8 @@ from pydantic import Field
 from headroom.core.heads import HALVES, Head, Site, all_heads
 from headroom.core.interventions import Intervention, Replacement
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, Sweep, open_engine
 from headroom.experiments.ablation.declared import ABLATION, ABLATION_HALVES, AblationSettings
+from headroom.models.command import OneModelJob, Sweep, open_engine
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

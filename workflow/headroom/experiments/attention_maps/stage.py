@@ -9,10 +9,10 @@ from pydantic import Field
 
 from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
-from headroom.engines.command import OneModelJob, open_engine
-from headroom.engines.engine import Engine
 from headroom.experiments.attention_stats.declared import ATTENTION_STATS
 from headroom.experiments.roles.declared import ROLES
+from headroom.models.command import OneModelJob, open_engine
+from headroom.models.engine import Engine
 from headroom.settings.job import read_epoch
 
 logger = logging.getLogger("headroom.experiments.attention_maps.stage")

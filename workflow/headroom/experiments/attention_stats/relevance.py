@@ -14,8 +14,8 @@ from pydantic import Field
 from headroom.core.heads import HALVES
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.attention_stats.declared import BATCH_EXAMPLES, RELEVANCE, RelevanceSettings
+from headroom.models.command import OneModelJob, open_engine
 
 if TYPE_CHECKING:
     from headroom.methods.relevance import Relevances

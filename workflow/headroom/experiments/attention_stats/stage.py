@@ -15,14 +15,14 @@ from pydantic import Field
 
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
-from headroom.engines.command import OneModelJob, open_engine
-from headroom.engines.engine import Engine
 from headroom.experiments.attention_stats.declared import (
     ATTENTION_STATS,
     BATCH_EXAMPLES,
     DISTANCES,
     AttentionStatsSettings,
 )
+from headroom.models.command import OneModelJob, open_engine
+from headroom.models.engine import Engine
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:

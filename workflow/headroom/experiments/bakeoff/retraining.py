@@ -21,16 +21,16 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Unit, all_heads, format_profile
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.bakeoff.declared import BAKEOFF_RETRAINING, RetrainingSettings
 from headroom.experiments.gates.declared import GateTrainingSettings
 from headroom.methods.orders import control_orders, least_important_first, read_scores, take_first
+from headroom.models.command import Judging, OneModelJob, open_engine
 from headroom.settings.base import Settings
 from headroom.settings.job import Files, read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import EvaluationSet, Outcome
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import EvaluationSet, Outcome
+    from headroom.models.head_model import HeadModel
 
 logger = logging.getLogger("headroom.experiments.bakeoff.retraining")
 

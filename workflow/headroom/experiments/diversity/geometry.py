@@ -1,7 +1,7 @@
 """Geometry of the heads of a site as particles: norms, kernel, and the direction of repulsion.
 
 All measures are of one system: a projection (query, key or value) of one site. Kernel, bandwidth and repulsion R are
-those of the training arms (`headroom.engines.repulsion.particles`, with the median over pairs).
+those of the training arms (`headroom.training.repulsion.particles`, with the median over pairs).
 
     measure                meaning
     norm                   Frobenius norm of the projection's weights
@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.engines.repulsion.particles import bandwidth, directions, kernel, measure_distances, repulsion
+from headroom.training.repulsion.particles import bandwidth, directions, kernel, measure_distances, repulsion
 
 PROJECTIONS = ("query", "key", "value")
 """The systems of a site in order; learned queries (Lin et al. 2017) have only the first."""

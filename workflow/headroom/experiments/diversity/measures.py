@@ -1,6 +1,6 @@
 """Diversity of heads: the similarity of the heads of a site in weights and in behaviour on text.
 
-Each measure is a mean over the pairs of heads of a site; see `headroom.engines.repulsion.similarity` for the formulas.
+Each measure is a mean over the pairs of heads of a site; see `headroom.training.repulsion.similarity` for the formulas.
 
     measure              compared quantity                                          value if all heads are equal
     particle_cosine      their rows of a projection, as particles: cosine           1
@@ -30,8 +30,9 @@ from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.head_model import HeadModel
-from headroom.engines.repulsion.similarity import (
+from headroom.models.head_model import HeadModel
+from headroom.models.sites import AttentionSite, MapBatch, shown_values
+from headroom.training.repulsion.similarity import (
     cosines_at,
     linear_cka,
     map_cosines,
@@ -40,7 +41,6 @@ from headroom.engines.repulsion.similarity import (
     mean_pairwise_cosine,
     mean_pairwise_distance,
 )
-from headroom.engines.sites import AttentionSite, MapBatch, shown_values
 
 Found = dict[str, dict[Site, float]]
 """By measure, a number for every site that has it."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from headroom.core.table import signature
-from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.diversity.declared import PARTICLES
+from headroom.models.command import EpochsJob, open_engine
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.head_model import HeadModel
 
 logger = logging.getLogger("headroom.experiments.diversity.particles")
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.diversity.declared import DIVERSITY, DiversitySettings
+from headroom.models.command import EpochsJob, open_engine
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:

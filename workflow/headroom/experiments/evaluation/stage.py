@@ -7,8 +7,8 @@ from pydantic import Field
 
 from headroom.core.progress import follow_items
 from headroom.core.statistics import interval
-from headroom.engines.command import FinalJudging, OneModelJob, open_engine
 from headroom.experiments.evaluation.declared import EVALUATION
+from headroom.models.command import FinalJudging, OneModelJob, open_engine
 
 
 class Evaluation(OneModelJob, FinalJudging):

@@ -10,11 +10,11 @@ from pydantic import Field
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
-from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.gates.declared import PRUNED_MODELS, GateSettings
+from headroom.models.command import Judging, OneModelJob, open_engine
 
 if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.head_model import HeadModel
 
 
 class FromScratch(OneModelJob, Judging):

@@ -15,18 +15,18 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import follow_items
-from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.gates.declared import GATES, PRUNED_MODELS, GateSettings
 from headroom.experiments.pruning.declared import MainSettings
 from headroom.experiments.training.declared import TRAINING
 from headroom.methods.orders import read_scores
+from headroom.models.command import Judging, OneModelJob, open_engine
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import EvaluationSet, Outcome
-    from headroom.engines.head_model import HeadModel
     from headroom.methods.continued_training import FurtherTraining
     from headroom.methods.learned_gates import GateSource
+    from headroom.models.engine import EvaluationSet, Outcome
+    from headroom.models.head_model import HeadModel
 
 logger = logging.getLogger("headroom.experiments.gates.stage")
 

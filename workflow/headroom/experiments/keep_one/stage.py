@@ -12,8 +12,8 @@ from pydantic import Field
 
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention, Replacement
-from headroom.engines.command import OneModelJob, Sweep, open_engine
 from headroom.experiments.keep_one.declared import KEEP_ONE, KeepOneSettings
+from headroom.models.command import OneModelJob, Sweep, open_engine
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

@@ -18,15 +18,15 @@ from headroom.core.progress import follow_items
 from headroom.core.statistics import draw_resamples, interval, mcnemar_p, resampling_weights
 from headroom.core.table import signature
 from headroom.data.documents import read_pairs
-from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.minimal_pairs.declared import MINIMAL_PAIRS
 from headroom.experiments.pruning.declared import CurveSettings
 from headroom.methods.orders import Order, profiles, read_order
+from headroom.models.command import OneModelJob, open_engine
 from headroom.settings.base import SamplingSettings
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.hub.causal.model import CausalModel, WindowBatch
+    from headroom.models.causal.model import CausalModel, WindowBatch
 
 logger = logging.getLogger("headroom.experiments.minimal_pairs.stage")
 

@@ -33,8 +33,8 @@ from headroom.data.grammar.phenomena import COLUMNS, Case
 from headroom.data.parallel import ParallelText
 
 if TYPE_CHECKING:
-    from headroom.engines.hub.seq2seq.batches import PairBatch
-    from headroom.engines.hub.seq2seq.model import Seq2SeqModel
+    from headroom.models.seq2seq.batches import PairBatch
+    from headroom.models.seq2seq.model import Seq2SeqModel
 
 
 def read_cases(path: Path | str, sentences: int) -> list[tuple[int, Case]]:

@@ -13,9 +13,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.phenomena.declared import PHENOMENA, PhenomenaSettings
 from headroom.experiments.roles.declared import ROLES
+from headroom.models.command import OneModelJob, open_engine
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:

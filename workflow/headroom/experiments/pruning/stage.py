@@ -13,8 +13,6 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Unit
 from headroom.core.interventions import Intervention, Repair
 from headroom.core.progress import follow_items
-from headroom.engines.command import EpochsJob, Sweep, open_engine
-from headroom.engines.engine import Engine
 from headroom.experiments.pruning.declared import PRUNING, PruningSettings
 from headroom.experiments.scores.declared import Rankings, ScoreSettings
 from headroom.methods.criteria import SCORES, Scores, criterion, criterion_scores
@@ -29,11 +27,13 @@ from headroom.methods.orders import (
     rescore_order,
     step_sizes,
 )
+from headroom.models.command import EpochsJob, Sweep, open_engine
+from headroom.models.engine import Engine
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
     from headroom.methods.judging import Judged
+    from headroom.models.head_model import HeadModel
 
 logger = logging.getLogger("headroom.experiments.pruning.stage")
 

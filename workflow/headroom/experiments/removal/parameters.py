@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.removal.declared import PARAMETERS
+from headroom.models.command import OneModelJob, open_engine
 
 if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.sites import AttentionSite
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import AttentionSite
 
 
 class Parameters(OneModelJob):

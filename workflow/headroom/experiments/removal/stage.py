@@ -12,16 +12,16 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, format_profile, parse_profile
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
-from headroom.engines.command import Judging, OneModelJob, open_engine
 from headroom.experiments.pruning.declared import OrderSettings
 from headroom.experiments.removal.declared import REMOVAL, RemovalSettings
 from headroom.methods.orders import read_order, take_first
+from headroom.models.command import Judging, OneModelJob, open_engine
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import EvaluationSet, Outcome
-    from headroom.engines.gates import Replacements
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import EvaluationSet, Outcome
+    from headroom.models.gates import Replacements
+    from headroom.models.head_model import HeadModel
 
 logger = logging.getLogger("headroom.experiments.removal.stage")
 

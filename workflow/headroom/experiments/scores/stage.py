@@ -18,7 +18,6 @@ from pydantic import Field
 from headroom.core.errors import HeadroomError
 from headroom.core.progress import follow_items
 from headroom.core.table import signature
-from headroom.engines.command import EpochsJob, open_engine
 from headroom.experiments.scores.declared import SCORES, SCORES_COSTS, ScoreSettings
 from headroom.methods.costs import count_passes
 from headroom.methods.criteria import (
@@ -35,6 +34,7 @@ from headroom.methods.criteria import (
     find_family,
     normalise_by_layer,
 )
+from headroom.models.command import EpochsJob, open_engine
 
 logger = logging.getLogger("headroom.experiments.scores.stage")
 

@@ -12,16 +12,16 @@ from pydantic import Field
 
 from headroom.core.heads import Head
 from headroom.core.table import signature
-from headroom.engines.command import OneModelJob, open_engine
 from headroom.experiments.pruning.declared import OrderSettings
 from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES, TimingSettings
 from headroom.methods.costs import THREADS, quartiles, ratio_summary, time_interleaved
 from headroom.methods.orders import read_order, take_first
+from headroom.models.command import OneModelJob, open_engine
 from headroom.settings.job import read_epoch
 
 if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.workload import Workload
+    from headroom.models.head_model import HeadModel
+    from headroom.models.workload import Workload
 
 logger = logging.getLogger("headroom.experiments.timing.stage")
 

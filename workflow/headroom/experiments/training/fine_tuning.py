@@ -23,7 +23,7 @@ class FineTuningJob(TrainingJob):
 def run(job: FineTuningJob) -> None:
     """Train, then write checkpoints and table."""
     with without_collection():
-        from headroom.engines.hub.classifier.training import training
-        from headroom.engines.training import carry_out
+        from headroom.training.classifier.training import training
+        from headroom.training.resumable import carry_out
 
     carry_out(job, training(corpus=job.corpus, encoder=job.encoder, training=job.training, **job.shared()), logger)

@@ -30,8 +30,8 @@ class TranslationJob(TrainingJob):
 def run(job: TranslationJob) -> None:
     """Train, then write checkpoints and table."""
     with without_collection():
-        from headroom.engines.fairseq.arms import training
-        from headroom.engines.training import carry_out
+        from headroom.training.fairseq.arms import training
+        from headroom.training.resumable import carry_out
 
     heads = {"profile": job.profile, "random_draw": job.random_draw}
     shared: dict[str, Any] = {**heads, **job.shared()}

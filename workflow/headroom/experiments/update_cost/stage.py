@@ -67,8 +67,8 @@ def prepare_updates(job: UpdateCost) -> tuple[dict[str, Callable[[], Any]], dict
     """
     import torch
 
-    from headroom.engines.fairseq.arms import training
-    from headroom.engines.fairseq.trainer import build_trainer, configuration
+    from headroom.training.fairseq.arms import training
+    from headroom.training.fairseq.trainer import build_trainer, configuration
 
     shared = job.model_dump(include={"data", "seed", "device"})
     run_of = partial(training, **shared, model=job.model, training=job.training)

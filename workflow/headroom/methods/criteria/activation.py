@@ -24,9 +24,9 @@ from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.sites import AttentionSite
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import AttentionSite
 
 SOURCES = {
     "output-norm": "average norm of head outputs (arXiv 2504.03889); NVIDIA ModelOpt",

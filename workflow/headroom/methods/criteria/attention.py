@@ -17,8 +17,8 @@ from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 
 def entropy_scores(

@@ -25,9 +25,9 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.sites import AttentionSite
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import AttentionSite
 
 EXAMPLES = 200
 """Examples, from the start of the set; number as in Hao et al.'s released code."""
@@ -56,8 +56,8 @@ def attention_attribution_scores(
     """
     import torch
 
-    from headroom.engines.reusable import trace_reusable
     from headroom.methods.masked_losses import all_scores, list_examples, open_heads
+    from headroom.models.reusable import trace_reusable
 
     heads = open_heads(model, removed)
     chosen = list_examples(batches, half=half, limit=examples)
@@ -83,8 +83,8 @@ def _attend(model: HeadModel, batch: Batch, heads: Sequence[Head]) -> tuple[dict
     """Return the attention weights (B, K, T, S) and the values (S, B, K, d) of every site with heads."""
     import torch
 
-    from headroom.engines.sites import shown_values
     from headroom.methods.masked_losses import set_gates
+    from headroom.models.sites import shown_values
 
     sites: list[AttentionSite] = [live for live in model.live_sites if live.kept]
     for live in sites:

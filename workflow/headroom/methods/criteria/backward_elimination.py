@@ -18,8 +18,8 @@ from headroom.core.heads import Head
 from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 EXAMPLES = 256
 """Examples, from the start of the set."""

@@ -28,8 +28,8 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 STRENGTH = 0.1
 """Lambda, in nats; this and the next three as in the authors' released code."""

@@ -20,9 +20,9 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import nn
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.sites import AttentionSite
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import AttentionSite
 
 
 def gnorm_scores(

@@ -27,8 +27,8 @@ from headroom.methods.criteria.gradient import Granularities, build_rows, gate_g
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 SOURCES = {
     "gradient-signed": "attribution patching with a zero baseline, as in the code of EAP-IG",

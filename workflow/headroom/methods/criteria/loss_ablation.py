@@ -9,8 +9,8 @@ from headroom.core.heads import Head
 from headroom.methods.criteria import COMPARED, REFERENCE, Criterion, Scores
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 
 def loss_ablation(

@@ -23,8 +23,8 @@ from headroom.methods.criteria.gradient import of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 DAMPING = 0.01
 """Added to the diagonal of the second moments, as a share of its mean."""

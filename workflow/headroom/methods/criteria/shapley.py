@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.core.statistics import Estimate
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 PERMUTATIONS = 100
 """Sampled permutations: 50 pairs."""

@@ -10,8 +10,8 @@ from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.activation import columns
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import Batch
-    from headroom.engines.head_model import HeadModel
+    from headroom.models.engine import Batch
+    from headroom.models.head_model import HeadModel
 
 
 def magnitude_scores(

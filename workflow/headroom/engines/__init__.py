@@ -1,1 +1,0 @@
-"""Sites and gates, removal, and the engines: fairseq (translation), transformers (classification)."""

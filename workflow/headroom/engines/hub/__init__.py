@@ -1,1 +1,0 @@
-"""Models of the library transformers, from the Hub or a directory."""

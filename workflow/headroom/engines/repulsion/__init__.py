@@ -1,1 +1,0 @@
-"""Terms and gradients that arms of all engines add to training, on the heads of a site."""

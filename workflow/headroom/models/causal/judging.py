@@ -1,0 +1,88 @@
+"""Evaluation sets of language models: predicted pieces, losses, metrics."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+from torch import Tensor
+
+from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.table import signature
+from headroom.models.causal.model import CausalModel, WindowBatch
+from headroom.models.causal.windows import Windows
+from headroom.models.engine import Outcome
+from headroom.models.reusing import ReusingSet
+
+METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
+"""Metrics in the order of all tables: next pieces predicted (%), nats per piece, bits per byte."""
+
+_UNITS = {
+    "next": "percent of next pieces",
+    "loss": "nats per piece",
+    "bits": "bits per byte",
+}
+
+
+class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Tensor]]):
+    """Windows of documents."""
+
+    metrics = tuple(METRICS)
+
+    def __init__(self, *, name: str, windows: Windows, windows_at_once: int, resamples: int, about: str) -> None:
+        """Store windows, the size of batches, the number of resamples, and what a signature says of the text."""
+        self.name = name
+        self.windows = windows
+        self.weights = resampling_weights(draw_resamples(len(windows), resamples))
+        self._windows_at_once = windows_at_once
+        self._about = about
+
+    def make_batches(self, model: CausalModel) -> list[WindowBatch]:
+        """Make the batches for another model."""
+        self._states = None
+        return model.batches(self.windows, size=self._windows_at_once)
+
+    def chance(self, metric: str) -> float:
+        """Return the share of the most frequent piece among those to be predicted; 0 for losses."""
+        if metric != "next":
+            return 0.0
+        pieces = [piece for window in self.windows.windows for piece in window.pieces[window.first :]]
+        return 100.0 * int(numpy.bincount(pieces).max()) / len(pieces)
+
+    def read(self, model: CausalModel, batch: WindowBatch) -> tuple[Tensor, Tensor]:
+        """Return the losses of the next pieces in nats and the likeliest ones, (B, T) each."""
+        return model.read_targets(batch, batch.next_pieces)
+
+    def judge_reading(
+        self, batches: Sequence[WindowBatch], read: Callable[[int], tuple[Tensor, Tensor]]
+    ) -> Outcome[list[int]]:
+        """Return the outcome of losses and likeliest pieces by the number of a batch."""
+        answers: list[list[int]] = [[] for _ in self.windows.windows]
+        right, nats, pieces = (numpy.zeros(len(answers)) for _ in range(3))
+        for number, batch in enumerate(batches):
+            losses, predicted = read(number)
+            counted = batch.next_pieces.ge(0)
+            right[batch.positions] = ((predicted == batch.next_pieces) & counted).sum(1).cpu().numpy()
+            nats[batch.positions] = losses.double().sum(1).cpu().numpy()
+            pieces[batch.positions] = counted.sum(1).cpu().numpy()
+            for row, place in enumerate(batch.positions):
+                answers[place] = predicted[row, counted[row]].tolist()
+        sizes = numpy.array([window.size for window in self.windows.windows], dtype=numpy.float64)
+        sample = Sample(
+            {
+                "next": numpy.stack([right, pieces], axis=1),
+                "loss": numpy.stack([nats, pieces], axis=1),
+                "bits": numpy.stack([nats / math.log(2), sizes], axis=1),
+            },
+            METRICS,
+        )
+        return self.outcome(answers, sample)
+
+    def signature(self, metric: str) -> str:
+        """Return the signature of a number measured on this set."""
+        return signature(
+            unit=_UNITS[metric],
+            text=self._about,
+            set=self.name,
+            examples=len(self.windows),
+            resamples=len(self.weights),
+        )

@@ -1,0 +1,1 @@
+"""Classifiers of transformers on labelled text."""

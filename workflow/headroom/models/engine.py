@@ -1,0 +1,247 @@
+"""The interface of engines, which load, read, evaluate, observe and time one kind of model; stages use only this.
+
+An engine is a folder next to this file whose `engine.py` names its class `ENGINE`. Its methods import its parts late,
+so that a stage loads only what it uses. Editing a file in the folder of an engine reruns all jobs that load a model of
+it, and no job of another engine.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+from headroom.settings.base import SamplingSettings
+
+if TYPE_CHECKING:
+    import numpy
+    from torch import Tensor
+
+    from headroom.core.interventions import Intervention
+    from headroom.core.statistics import Sample
+    from headroom.models.gates import Replacements
+    from headroom.models.head_model import HeadModel
+    from headroom.models.sites import MapBatch
+    from headroom.models.workload import Workload
+
+_log = logging.getLogger(__name__)
+
+
+Statistics = Mapping[str, "numpy.ndarray"]
+"""By metric, the statistics of each example of a set, (examples, k)."""
+
+
+AGAIN = "again"
+"""In the statistics of an engine that reuses states: for each example whether it was also computed without reuse, and
+whether the answer differs, (examples, 2)."""
+
+
+CALIBRATION = "calibration_error"
+"""Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
+
+
+@dataclass(frozen=True)
+class Batch(ABC):
+    """Examples padded to one length.
+
+    Attributes:
+        positions: Indices into the evaluation set, in the order of the rows.
+    """
+
+    positions: list[int]
+
+    @property
+    @abstractmethod
+    def pieces(self) -> Tensor:
+        """What the first layer reads, as indices of the vocabulary, (B, T)."""
+
+    @property
+    def length(self) -> int:
+        """The largest number of positions of an example in any layer."""
+        return self.pieces.shape[1]
+
+
+Given = TypeVar("Given", bound=Batch, default=Any)
+"""The batches of the models of an engine."""
+
+
+Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")
+"""The models of an engine."""
+
+Examples = TypeVar("Examples", bound=Sized, default=Any)
+"""The examples of a set, as an engine reads them."""
+
+Answer = TypeVar("Answer", default=Any)
+"""A model's answer to an example: the pieces of a translation, or the index of a class."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[Answer]):
+    """A model on a set: its answers, their statistics, the scores, and the scores on every resample.
+
+    Attributes:
+        answers: The model's answer to each example.
+        sample: The statistics of each example.
+        scores: By metric, the main one first.
+        resampled: By metric, (samples,).
+    """
+
+    answers: list[Answer]
+    sample: Sample
+    scores: dict[str, float]
+    resampled: dict[str, numpy.ndarray]
+
+
+class EvaluationSet(ABC, Generic[Model, Given, Answer]):
+    """Examples with references for the evaluation of models; one object serves many models.
+
+    Attributes:
+        name: Its name.
+        metrics: Names in the order of all tables, the task's main one first.
+        weights: How often each example is in each bootstrap sample, (resamples, examples).
+        cut: The number of examples of which the model of the batches reads only the beginning.
+    """
+
+    name: str
+    metrics: tuple[str, ...]
+    weights: numpy.ndarray
+    cut: int = 0
+    _batches: Sequence[Given] = ()
+    _batched_for: Model | None = None
+
+    def batches(self, model: Model) -> Sequence[Given]:
+        """Return the set in batches for a model, which are made once."""
+        if self._batched_for is not model:
+            self._batches, self._batched_for = self.make_batches(model), model
+            self.cut = self.count_cut(model)
+            if self.cut:
+                _log.warning("set %s: %d examples exceed the positions of the model and are cut", self.name, self.cut)
+        return self._batches
+
+    def count_cut(self, model: Model) -> int:  # noqa: ARG002
+        """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""
+        return 0
+
+    @abstractmethod
+    def make_batches(self, model: Model) -> Sequence[Given]:
+        """Make the batches for another model, and forget what is kept of the last one."""
+
+    @abstractmethod
+    def judge(self, model: Model) -> Outcome[Answer]:
+        """Return the outcome of a model under its present gates."""
+
+    @abstractmethod
+    def judge_under(
+        self, model: Model, intervention: Intervention, full: Outcome[Answer], replacements: Replacements | None
+    ) -> Outcome[Answer]:
+        """Return the outcome of a model under an intervention; `full` is its outcome without."""
+
+    def forget(self) -> None:
+        """Forget the states of the plain model that are kept for `judge_under`."""
+
+    @abstractmethod
+    def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
+        """Return the final outcome of a model, the kind of search for answers, and the signature of a metric."""
+
+    def outcome(self, answers: list[Answer], sample: Sample) -> Outcome[Answer]:
+        """Return answers and their statistics with the scores, also on every resample."""
+        return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
+
+    def chance(self, metric: str) -> float:  # noqa: ARG002
+        """Return the best score of a constant answer; 0 in translation."""
+        return 0.0
+
+    @abstractmethod
+    def signature(self, metric: str) -> str:
+        """Return the signature of a number measured on this set."""
+
+
+class Engine(ABC, Generic[Model, Examples]):
+    """Models of one kind, with their data.
+
+    Attributes:
+        loss: The definition of an example's loss, for signatures.
+        training_text: The file of a corpus with the training text that the encoder reads.
+        corpus: The directory of the data.
+    """
+
+    loss: str
+    training_text: str
+    corpus: Path
+
+    def __init__(
+        self,
+        *,
+        corpus: Path | str,
+        device: str = "auto",
+        checkpoint: Path | str | None = None,
+        sampling: SamplingSettings | None = None,
+    ) -> None:
+        """Name the data and what all engines need.
+
+        Args:
+            corpus: The directory of the data, with a file or two of every set.
+            device: `auto`, `cpu` or `cuda`.
+            checkpoint: The directory of a model, whose tokenizer or labels examples may need.
+            sampling: Number of resamples; None for the default.
+        """
+        self.corpus = Path(corpus)
+        self.device = device
+        self.checkpoint = checkpoint
+        self.sampling = sampling or SamplingSettings()
+
+    @abstractmethod
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> Model:
+        """Load a model in eval mode.
+
+        Args:
+            checkpoint: Its file or directory.
+            fresh: A seed of untrained weights, instead of those of the checkpoint.
+            maps: Whether attention weights are needed.
+        """
+
+    @abstractmethod
+    def examples(self, name: str, limit: int | None = None) -> Examples:
+        """Read the examples of a set, or the first of them."""
+
+    @abstractmethod
+    def sentences(self, examples: Examples) -> Sequence[str]:
+        """Return the sentence of each example that the encoder reads, the first one of a pair."""
+
+    @abstractmethod
+    def batches(self, model: Model, examples: Examples, size: int) -> Sequence[Batch]:
+        """Return examples in batches of similar length."""
+
+    def count_cut(self, model: Model, examples: Examples) -> int:  # noqa: ARG002
+        """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""
+        return 0
+
+    @abstractmethod
+    def judged_set(self, name: str, limit: int | None = None) -> EvaluationSet[Model]:
+        """Read an evaluation set, or its first examples."""
+
+    def example_batches(self, model: Model, examples: Examples, size: int) -> list[MapBatch]:
+        """Return examples of a set in batches that show the maps of every site, teacher-forced with a decoder."""
+        return [model.map_batch(batch) for batch in self.batches(model, examples, size)]
+
+    def sentence_batches(self, model: Model, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return single sentences in batches that show the maps of the encoder, with the positions of their pieces."""
+        spans = model.spans(sentences)
+        return [model.map_batch(batch, spans) for batch in model.sentence_batches(sentences, size)]
+
+    def frequencies(self, model: Model) -> Tensor | None:
+        """Return the frequency of each of the encoder's pieces in the training text, (V,); None without text."""
+        return model.frequencies(self.corpus / self.training_text)
+
+    @abstractmethod
+    def workload(self, model: Model, examples: Examples, size: int) -> Workload[Model]:
+        """Return a batch of the set's middle lengths, to be timed.
+
+        Raises:
+            HeadroomError: If the set has fewer examples than that.
+        """

@@ -1,0 +1,207 @@
+"""What all models of transformers have in common: their directory, tokenizer, sites and gates, and a check at load."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
+
+import torch
+from torch import Tensor, nn
+from transformers import EncoderDecoderCache, PreTrainedModel, PreTrainedTokenizerBase
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.models.card import write_card
+from headroom.models.checkpoint import read_dtype, read_tokenizer, save_model
+from headroom.models.engine import Given
+from headroom.models.find_sites import attention_maps, check_tokenizer, longest_input
+from headroom.models.gates import Gates
+from headroom.models.head_model import HeadModel, seed_torch
+from headroom.models.readout import Readout, read_pieces
+from headroom.models.sites import AttentionSite, MapObserver, Spans, pick_device
+from headroom.models.sliced import list_sites
+from headroom.models.verification import Trial, check_interventions, check_maps
+from headroom.models.weights import build_model, fuse_activations, load_whole
+from headroom.settings.models import Dtype
+
+_ROWS = 8
+"""Sentences whose probabilities of all pieces exist at a time, beside their logits."""
+
+_SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
+"""Special pieces, except the one for unknown words."""
+
+
+class HubModel(HeadModel[Given]):
+    """A model of transformers, its sites and gates, and its tokenizer.
+
+    Attributes:
+        task: The name of the class of transformers that builds it from a configuration.
+        longest: The maximum input length in pieces, special pieces included.
+        kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
+        readout: The projection to logits.
+    """
+
+    task: ClassVar[str]
+    model: PreTrainedModel
+    kept_whole: str = ""
+
+    def __init__(
+        self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
+    ) -> None:
+        self.model = model
+        self.readout = Readout(model)
+        self.tokenizer = tokenizer
+        self.longest = min(int(tokenizer.model_max_length), longest_input(model))
+        special = (getattr(tokenizer, name, None) for name in _SPECIAL)
+        self._special = torch.tensor(sorted({number for number in special if number is not None}))
+        self.live_sites = sites
+        self.gates = Gates(sites=self.live_sites)
+
+    @classmethod
+    def load(
+        cls,
+        directory: Path | str,
+        device: str = "auto",
+        attention: str = "sdpa",
+        *,
+        fresh: int | None = None,
+        dtype: Dtype | None = None,
+        file: str | None = None,
+    ) -> Self:
+        """Load a model, whole or sliced, in eval mode.
+
+        Args:
+            directory: A directory in the Hub's format: `config.json`, weights and a tokenizer.
+            device: `auto`, `cpu` or `cuda`.
+            attention: `sdpa` or `eager`; a model without `sdpa` uses `eager`.
+            fresh: A seed of untrained weights, instead of the directory's; None for the directory's.
+            dtype: The type of the weights in memory: float32, bfloat16 or float16; None for that of a model that was
+                written by `save`, float32 of others.
+            file: A GGUF file of the directory with configuration, weights and tokenizer.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, the files do not belong together, or gates do not act on
+                the model as they should.
+        """
+        place = pick_device(device)
+        written = read_dtype(directory)
+        kind = dtype or written or "float32"
+        model = cls.read_model(directory, attention, fresh=fresh, dtype=kind, file=file)
+        tokenizer = read_tokenizer(directory, file=file)
+        check_tokenizer(tokenizer, model, directory)
+        fuse_activations(model)
+        model.eval().requires_grad_(False).to(place)
+        sites = list_sites(model)
+        loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
+        if any(live.kept for live in sites):
+            loaded.check(maps=attention == "eager", reload=written is None)
+        return loaded
+
+    @classmethod
+    def read_model(
+        cls, directory: Path | str, attention: str, *, fresh: int | None, dtype: str, file: str | None
+    ) -> PreTrainedModel:
+        """Return the model of a directory, whole or sliced; arguments and errors as those of `load`."""
+        if fresh is None:
+            return load_whole(directory, cls.task, attention, dtype=dtype, file=file)
+        with seed_torch(fresh):
+            return build_model(directory, cls.task, attention, dtype=dtype)
+
+    def check(self, *, maps: bool = False, reload: bool = True) -> None:
+        """Check gates, removal, with `reload` also of a model built again, and with `maps` attention weights."""
+        trial = self.trial()
+        self.kept_whole = check_interventions(self.model, trial, reload=reload)
+        if maps:
+            check_maps(self.model, trial)
+
+    @abstractmethod
+    def trial(self) -> Trial:
+        """Return a small batch with padding on which the model is checked."""
+
+    def remove(self, removed: frozenset[Head]) -> None:
+        """Slice heads out, in place; raise HeadroomError if that is not the same as masking them."""
+        if removed and self.kept_whole:
+            raise HeadroomError(
+                f"{type(self.model).__name__}: its heads can only be masked, {self.kept_whole}; "
+                "set released.removable: false, which leaves out removal and timing"
+            )
+        super().remove(removed)
+
+    def save(self, path: Path | str) -> None:
+        """Write the model as a directory, with a model card, for `load` and for transformers."""
+        card = write_card(self.model, self.live_sites, kept_whole=self.kept_whole)
+        save_model(path, model=self.model, sites=self.live_sites, tokenizer=self.tokenizer, card=card)
+
+    def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
+        """Return all weights."""
+        return list(self.model.parameters())
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block; the model is loaded with `eager`."""
+        return attention_maps(self.live_sites, observer)
+
+    def is_ordinary(self, pieces: Tensor) -> Tensor:
+        """Return which pieces have no special meaning, in the shape of `pieces`."""
+        return ~torch.isin(pieces, self._special.to(pieces.device))
+
+    def spans(self, sentences: Sequence[str]) -> list[Spans]:
+        """Return for each sentence the places of its pieces."""
+        encoded: Any = self.encode(sentences)
+        special = self._special.tolist()
+        return [
+            [span for piece, span in zip(pieces, spans, strict=True) if piece not in special]
+            for pieces, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        ]
+
+    def encode(self, first: Sequence[str], second: Sequence[str] | None = None) -> Mapping[str, Any]:
+        """Return the pieces of texts with their places; what is too long for the model is truncated."""
+        encoded: Mapping[str, Any] = self.tokenizer(
+            list(first),
+            None if second is None else list(second),
+            truncation=True,
+            max_length=self.longest,
+            return_offsets_mapping=True,
+        )
+        return encoded
+
+    def read_targets(self, batch: Given, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the negative log-likelihood of targets in nats, and the likeliest pieces there, without gradients.
+
+        Both are 0 where there is no target. `target` are the right pieces, (B, T); -100 where none is predicted.
+        """
+        places = target.ge(0)
+        nats, best = read_pieces(self.readout.read(lambda: self.logits(batch), places).parts(), target[places])
+        return nats.new_zeros(target.shape).masked_scatter_(places, nats), torch.zeros_like(target).masked_scatter_(
+            places, best
+        )
+
+    def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
+        """Return rows of pieces and their masks as tensors (B, T) on the model's device, padded on the right."""
+        padded = self.tokenizer.pad(rows, return_tensors="pt", padding_side="right")
+        return {name: tensor.to(self.device) for name, tensor in padded.items()}
+
+
+def count_bytes(output: Any) -> int:
+    """Return the size of the keys and values that a pass with a cache has put into it."""
+    cache = output.past_key_values
+    both = isinstance(cache, EncoderDecoderCache)
+    caches = [cache.self_attention_cache, cache.cross_attention_cache] if both else [cache]
+    layers = [layer for one in caches for layer in one.layers if layer.is_initialized]
+    return sum(tensor.nbytes for layer in layers for tensor in (layer.keys, layer.values))
+
+
+def sum_nats(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the summed negative log-likelihood of targets in nats, and their number, (B,) each.
+
+    Args:
+        logits: Of all pieces at each position, (B, T, V).
+        target: The right pieces, (B, T); -100 where none is predicted.
+    """
+    nats = [  # along the pieces, which lie side by side: twice as fast as for logits of (B, V, T)
+        nn.functional.cross_entropy(own.flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
+        for own, wanted in zip(logits.split(_ROWS), target.split(_ROWS))
+    ]
+    return torch.cat(nats).sum(1), target.ge(0).sum(1)

@@ -1,0 +1,1 @@
+"""Training: translation with fairseq, classifiers with transformers, repulsion; it ends in directories of models."""

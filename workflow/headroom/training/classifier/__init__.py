@@ -1,0 +1,1 @@
+"""Classifiers, trained with the Trainer of transformers."""

@@ -1,0 +1,1 @@
+"""Translation models, trained by fairseq and written for transformers."""
