@@ -42,9 +42,7 @@ scores = pandas.concat(
 
 
 TASKS_INTRODUCTION = """
-A task is an entry of `tasks`: `tasks: {captions: {task: translation, ...}}`. The keys below are those of an entry. A
-translation task called `translation` may also be written as `translation: {...}`, and a classification task as
-`classification: {name: {...}}`.
+A task is an entry of `tasks`: `tasks: {captions: {task: translation, ...}}`. The keys below are those of an entry.
 """
 
 

@@ -38,7 +38,7 @@ def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
     assert project.touched() == {"headroom/settings/arms.py", module}
 
     arms = {"baseline": {"method": "baseline"}, "frozen": {"method": "frozen", "sites": ["E"]}}
-    jobs = project.plan(translation__arms=arms, classification__entailment__arms=arms)
+    jobs = project.plan(tasks__translation__arms=arms, tasks__entailment__arms=arms)
     assert jobs["training"] == len(arms) * 4
 
     outputs = ["--work", tmp_path / "work", "--checkpoints", tmp_path / "run", "--output", tmp_path / "training.csv"]

@@ -31,7 +31,7 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
     assert project.touched() == {"headroom/methods/criteria/column_norm.py"}
 
     criteria = ["gradient-example", "column-norm"]
-    jobs = project.plan(translation__pruning__criteria=criteria)
+    jobs = project.plan(tasks__translation__pruning__criteria=criteria)
     assert jobs["pruning"] >= 1
     assert jobs["scores"] == 8
 

@@ -72,5 +72,5 @@ def test_a_data_set_is_an_entry(project, mirror, tmp_path, kind, catalogue, entr
         return
     assert json.loads((tmp_path / "made" / "corpus.json").read_text())["origin"]["title"] == "Small"
     if kind == "parallel":
-        jobs = project.plan(translation__corpus={"source": "catalogue", "dataset": "small", "far": []})
+        jobs = project.plan(tasks__translation__corpus={"source": "catalogue", "dataset": "small", "far": []})
         assert jobs["text"] >= 1

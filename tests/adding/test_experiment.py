@@ -103,7 +103,7 @@ def test_an_experiment_is_a_folder_a_rule_and_its_lines(project, toy):
     project.edit("rules/importance.smk", end=RULE)
     assert project.touched() == {*(f"{FOLDER}/{name}" for name in PARTS), *LISTED, "rules/importance.smk"}
 
-    assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
+    assert project.plan(tasks__translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 
     table = project.root / "site_sizes" / "translation.baseline.seed1.csv"
     model = ["--checkpoint", toy.checkpoints[-1], "--corpus", toy.corpus, "--device", "cpu"]

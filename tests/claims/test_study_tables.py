@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from headroom.experiments.ablation.claims import find_changed, right_or_wrong
 from headroom.study.arms import ArmDescription
-from headroom.study.configuration import arms_in, read_configuration, tasks_in
+from headroom.study.configuration import read_configuration, tasks_in
 from headroom.study.selection import measurable, with_scale, with_shares
 from headroom.study.tables import TABLES, StudyTables, TaskDescription, open_tables
 from tables import CLASSIFIER, RUN, classified, curve, effects, scored, study
@@ -35,23 +35,26 @@ def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
 
 
 CONFIGURATION = {
-    "translation": {
-        "model": {"heads": 8, "attention_dropout": 0.0},
-        "arms": {
-            "plain": {"method": "baseline", "heads": None, "attention_dropout": None},
-            "first": {"method": "svgd", "sites": ["first"], "heads": 8, "attention_dropout": 0.1, "alpha": 0.001},
-            "small": {"method": "baseline", "heads": 4},
+    "tasks": {
+        "translation": {
+            "model": {"heads": 8, "attention_dropout": 0.0},
+            "arms": {
+                "plain": {"method": "baseline", "heads": None, "attention_dropout": None},
+                "first": {"method": "svgd", "sites": ["first"], "heads": 8, "attention_dropout": 0.1, "alpha": 0.001},
+                "small": {"method": "baseline", "heads": 4},
+            },
         },
+        "sst2": {"encoder": {"source": "hub"}, "arms": {"spos": {"method": "spos"}}},
+        "cola": {},
     },
-    "classification": {"sst2": {"encoder": {"source": "hub"}, "arms": {"spos": {"method": "spos"}}}, "cola": {}},
 }
 
 
 def test_arms_are_read_with_what_is_their_own(tmp_path: Path) -> None:
     path = tmp_path / "configuration.json"
     path.write_text(json.dumps(CONFIGURATION))
-    found = arms_in(read_configuration(path))
-    assert list(found) == ["translation", "sst2"]
+    found = {task: one.arms for task, one in tasks_in(read_configuration(path)).items()}
+    assert list(found) == ["translation", "sst2", "cola"]
     assert found["translation"]["plain"] == ArmDescription("plain", "baseline")
     first = found["translation"]["first"]
     assert first.shape == (None, 0.1)  # 8 heads are those of the model
@@ -71,7 +74,7 @@ def test_a_task_stands_on_a_ground() -> None:
         ({"corpus": generated, "encoder": {"source": "new"}}, "generated text", False),
         ({"corpus": named, "released": {"path": "model"}}, "released model", False),
     ):
-        found = tasks_in({"translation": section})["translation"]
+        found = tasks_in({"tasks": {"translation": section}})["translation"]
         assert (found.ground, found.own_trees) == (ground, own_trees)
 
 

@@ -470,7 +470,10 @@ def write_hostile(directory: Path) -> Path:
     benchmark.parent.mkdir()
     benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t812.3\t140.1\n", encoding="utf-8")
     configuration = directory / "configuration.yaml"
-    arms = {"translation": {"arms": {"baseline": {}, ARM: {"method": "svgd"}}}, "labels": list(WORDS)}
+    arms = {
+        "tasks": {"translation": {"task": "translation", "arms": {"baseline": {}, ARM: {"method": "svgd"}}}},
+        "labels": list(WORDS),
+    }
     configuration.write_text(yaml.safe_dump(arms), encoding="utf-8")
     given = ["--tables", *map(str, tables), "--maps", *map(str, maps), "--benchmarks", str(benchmark)]
     given += [*claimed(directory, [*map(str, tables)], configuration), "--configuration", str(configuration)]

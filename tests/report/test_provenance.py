@@ -1,21 +1,17 @@
-"""What a page says of how a study was made and of its text, and what is cited with it, from small files."""
+"""What a page says of how a study was made and of its text. From small files."""
 
 import json
-import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pandas
 import pytest
 from golden.conftest import Golden
 from headroom.figures.spec import cells
 from headroom.report.cautions import cautions, read_records
-from headroom.report.citing import Citing, citing
 from headroom.report.provenance import _count_again, _summarise_signatures, find_version, provenance
 from headroom.study.tables import TABLES, StudyTables
-from report.conftest import HOSTILE
-from tables import CLASSIFIER, RUN, numbers_in, study
+from tables import numbers_in
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 
@@ -129,89 +125,3 @@ def test_what_was_dropped_is_said_by_reason(said):
     assert said(left_out={"because a side is empty": {"valid": 3, "test": 1}}) == [
         "Left out because a side is empty: 3 of valid and 1 of 300 of test.",
     ]
-
-
-CONFIGURATION = {
-    "seeds": [1, 2],
-    "sampling": {"resamples": 873},
-    "translation": {
-        "corpus": {"source": "catalogue", "dataset": "multi30k", "far": ["mscoco"]},
-        "treebank": {"source": "catalogue", "treebank": "ud-english-pud"},
-        "training": {"epochs": 13},
-    },
-    "classification": {
-        "sst2": {
-            "corpus": {"source": "hub", "dataset": "owner/reviews", "revision": "abc1"},
-            "encoder": {"source": "new", "layers": 7, "heads": 6, "width": 66},
-        }
-    },
-}
-
-
-def tables_with(
-    directory: Path, *runs: str, kinds: str = "EAD", layers: int = 3, heads: int = 8, **more: str
-) -> StudyTables:
-    """Write the sizes and scores of runs of models of one shape."""
-    sites = [{"kind": kind, "layer": layer, "heads": heads} for kind in kinds for layer in range(1, layers + 1)]
-    size = {"head_parameters": 4096, "attention_parameters": 4096 * heads, "model_parameters": 900_000}
-    scores = [
-        {"set": name, "value": 50.0, "signature": "tok:13a|n:500|seed:1"} | more for name in ("choose", "test", "far")
-    ]
-    return study(
-        directory,
-        parameters=[{"run": run} | site | size for run in runs for site in sites],
-        evaluation=[{"run": run} | score for run in runs for score in scores],
-    )
-
-
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> StudyTables:
-    return tables_with(tmp_path_factory.mktemp("cited"), RUN, CLASSIFIER)
-
-
-def cited(tables: StudyTables, configured: Any = CONFIGURATION, *, study: str = "pilot") -> Citing:
-    return citing(study, tables, configuration=configured, version="3.2.1")
-
-
-def test_methods_have_the_numbers_of_the_configuration_and_the_tables(tables: StudyTables) -> None:
-    found = cited(tables).methods
-    numbers = ("13 epochs", "72 attention heads", "900,000 parameters", "choose 500, test 500", "873 paired")
-    assert [one for one in (*numbers, "Multi30k", "owner/reviews") if one not in found] == []
-
-
-def test_a_released_model_was_not_trained(tmp_path: Path) -> None:
-    own = {"corpus": CONFIGURATION["classification"]["sst2"]["corpus"], "released": {"name": "owner/model"}}
-    found = cited(tables_with(tmp_path, CLASSIFIER), {"seeds": [1], "classification": {"sst2": own}})
-    assert "epoch" not in found.methods
-    assert "devlin" not in found.bibtex
-
-
-def entries(text: str) -> dict[str, dict[str, str]]:
-    """Return the fields of entries by key; fails if anything stands outside of them."""
-    found = {}
-    pattern = re.compile(r"@(\w+)\{([a-z0-9-]+),\n((?:  \w+ = \{.*\},\n)+)\}\n")
-    for kind, key, fields in pattern.findall(text):
-        assert key not in found
-        found[key] = {"kind": kind, **dict(re.findall(r"  (\w+) = \{(.*)\},\n", fields))}
-        for value in found[key].values():
-            bare = re.sub(r"\\[{}]", "", value)
-            assert bare.count("{") == bare.count("}")
-    assert pattern.sub("", text).strip() == ""
-    return found
-
-
-def test_a_language_model_is_cited_with_its_text(tmp_path: Path) -> None:
-    own = {"task": "language", "released": {"path": "data/models/smollm2"}}
-    own |= {"corpus": {"source": "catalogue", "dataset": "wikitext-2-raw"}}
-    tables = tables_with(tmp_path, "wikitext.baseline.seed1", kinds="D", layers=30, heads=9, metric="next")
-    found = cited(tables, {"seeds": [1], "tasks": {"wikitext": own}})
-    assert [one for one in ("270 attention heads", "as released", "WikiText-2") if one not in found.methods] == []
-    assert {"merity-2017-pointer", "allal-2025-smollm2"} <= {*re.findall(r"^@\w+{([\w-]+),", found.bibtex, re.M)}
-    assert "ott-2019-fairseq" not in found.bibtex  # only for models of fairseq
-
-
-def test_no_name_of_a_study_breaks_out_of_its_entry(tables: StudyTables) -> None:
-    name = f"}}}},\n}}\n@misc{{own, note={{x}}}} \\input{{a}} {HOSTILE}"
-    text = cited(tables, study=name).bibtex
-    assert len(entries(text)) == text.count("\n@") + 1
-    assert "own" not in entries(text)

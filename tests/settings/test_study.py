@@ -15,8 +15,9 @@ from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
 from pydantic import TypeAdapter
 
-SST2 = {"corpus": {"source": "catalogue"}}
-BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": SST2, "sst2": SST2}}
+SST2 = {"task": "classification", "corpus": {"source": "catalogue"}}
+TRANSLATION = {"task": "translation"}
+BOTH = {"seeds": [1, 2], "tasks": {"translation": TRANSLATION, "entailment": SST2, "sst2": SST2}}
 
 
 def test_runs_are_tasks_arms_and_seeds_in_order():
@@ -28,7 +29,7 @@ def test_runs_are_tasks_arms_and_seeds_in_order():
     ]
     run = load_study(BOTH).runs()["sst2.baseline.seed2"]
     assert (run.task, run.arm, run.seed) == ("sst2", "baseline", 2)
-    detailed = {"seeds": [3, 4], "translation": {"detailed_seeds": 2}, "classification": {"rte": SST2}}
+    detailed = {"seeds": [3, 4], "tasks": {"translation": {**TRANSLATION, "detailed_seeds": 2}, "rte": SST2}}
     assert load_study(detailed).detailed_runs() == [
         *("translation.baseline.seed3", "translation.baseline.seed4", "rte.baseline.seed3"),
     ]
@@ -36,7 +37,7 @@ def test_runs_are_tasks_arms_and_seeds_in_order():
 
 def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model():
     arms = {"svgd": {"method": "svgd"}, "strong": {"method": "svgd", "alpha": 0.1}}
-    study = load_study({"translation": {"arms": arms}})
+    study = load_study({"tasks": {"translation": {**TRANSLATION, "arms": arms}}})
     kept = json.loads(study.used())
     assert [arm.get("alpha") for arm in kept["tasks"]["translation"]["arms"].values()] == [None, 0.1]
     assert "alpha" not in kept["tasks"]["translation"]["arms"]["svgd"]
@@ -44,10 +45,10 @@ def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model(
 
 
 def test_trees_are_those_of_the_grammar_where_the_text_is_and_none_elsewhere():
-    study = load_study({"translation": SST2, "classification": {"sst2": SST2}})
+    study = load_study({"tasks": {"translation": {**SST2, **TRANSLATION}, "sst2": SST2}})
     found = {name: task.treebank.source for name, task in study.tasks.items()}
     assert found == {"translation": "none", "sst2": "none"}
-    assert load_study({"translation": {}}).tasks["translation"].treebank.source == "generated"
+    assert load_study({"tasks": {"translation": TRANSLATION}}).tasks["translation"].treebank.source == "generated"
 
 
 class TestReleasedModels:
@@ -57,7 +58,7 @@ class TestReleasedModels:
             ({"path": "."}, "fairseq"),
             ({"library": "transformers", "name": "o/m"}, "transformers"),
         ):
-            study = load_study({"seeds": [1], "translation": {**task, "released": given}})
+            study = load_study({"seeds": [1], "tasks": {"translation": {**TRANSLATION, **task, "released": given}}})
             assert study.tasks["translation"].released.library == library
             assert load_study(json.loads(study.used())).used() == study.used()
 
@@ -70,14 +71,9 @@ class TestReleasedModels:
 class TestTasks:
     def test_have_any_name_and_kind(self):
         kinds = {"captions": "translation", "news": "translation", "pairs": "classification"}
-        study = load_study({"tasks": {name: {"task": kind, **SST2} for name, kind in kinds.items()}})
+        study = load_study({"tasks": {name: {**SST2, "task": kind} for name, kind in kinds.items()}})
         assert {name: task.task for name, task in study.tasks.items()} == kinds
         assert "captions.baseline.seed1" in study.runs()
-
-    def test_are_the_same_as_they_were_written_before(self):
-        old = load_study({"translation": {}, "classification": {"pairs": SST2}})
-        new = {"translation": {"task": "translation"}, "pairs": {"task": "classification", **SST2}}
-        assert old.used() == load_study({"tasks": new}).used()
 
 
 def studied(**task: Any) -> Study:

@@ -204,7 +204,7 @@ BROKEN = [
     (b"study: 2026-13-45\n", "study.yaml: not YAML, month must be in 1..12"),
     (b"seeds: [" + b"1" * 5000 + b"]\n", "study.yaml: not YAML, Exceeds the limit"),
     (b"seeds: " + b"[" * 3000 + b"]" * 3000 + b"\n", "study.yaml: not YAML, maximum recursion depth"),
-    (b"translation: &a {model: *a}\n", "study.yaml: translation.model.model: "),
+    (b"tasks: {a: {task: translation, model: &a {model: *a}}}\n", "study.yaml: tasks.a.model.model: "),
     (b"- study\n", "study.yaml: no keys at the top"),
     (b"study\n", "study.yaml: no keys at the top"),
     (b"# a comment\n", "study.yaml: no keys at the top"),
@@ -213,8 +213,8 @@ BROKEN = [
     (b"sampling: {resamples: 5,\n  'resamples': 6}\n", "study.yaml, line 2: not YAML, the key 'res"),
     (b"study: yes\n", "study.yaml: study: "),
     (b"study: 12:30\n", "study.yaml: study: "),
-    (b"translation: {training: {epochs: 1e3}}\n", "study.yaml: translation.training.epochs: "),
-    (b"classification: {no: {corpus: {source: catalogue}}}\n", "study.yaml: tasks.0.[key]: "),
+    (b"tasks: {a: {task: translation, training: {epochs: 1e3}}}\n", "study.yaml: tasks.a.training.epochs: "),
+    (b"tasks: {no: {task: classification, corpus: {source: catalogue}}}\n", "study.yaml: tasks.0.[key]: "),
 ]
 """Files that are not studies: their content, and the error message."""
 
@@ -237,8 +237,9 @@ def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(
         "\ufeffstudy: odd # comment\r\nseeds: &one [0x1]\nsampling: {resamples: 1_000}\n"
-        "translation: {timing: &timing {repeats: 3}, arms: {baseline: {method: baseline}}}\n"
-        'classification: {"käse-1": {corpus: {source: catalogue}, timing: {<<: *timing, repeats: 3, shares: *one}}}\n'
+        "tasks:\n"
+        "  translation: {task: translation, timing: &timing {repeats: 3}, arms: {baseline: {method: baseline}}}\n"
+        '  "käse-1": {task: classification, corpus: {source: catalogue}, timing: {<<: *timing, shares: *one}}\n'
     )
     found = read_study(str(path))
     assert list(found.runs()) == ["translation.baseline.seed1", "käse-1.baseline.seed1"]

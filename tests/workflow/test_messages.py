@@ -39,14 +39,14 @@ def test_what_cannot_run_is_told_before_any_job(project: Project) -> None:
         for side, place in sides.items():
             more = (name, side) == ("train", "target")
             (project.root / place).write_text("".join(f"sentence {number}\n" for number in range(40 + more)))
-    wrong = {"translation.corpus": corpus, "translation.pruning.criteria": ["gradients"]}
+    wrong = {"tasks.translation.corpus": corpus, "tasks.translation.pruning.criteria": ["gradients"]}
     ended = project.snakemake(study=project.configure(wrong))
     assert ended.status == 1
     assert "Traceback" not in ended.output
     for told in (
         "environment: numpy has version 2.",
         "text/train.source: 40 lines, but text/train.target has 41",
-        "configuration: translation.pruning.criteria: unknown criterion 'gradients'",
+        "configuration: tasks.translation.pruning.criteria: unknown criterion 'gradients'",
     ):
         assert told in ended.output
     assert not (project.root / "results").exists()
@@ -58,7 +58,7 @@ def test_a_corrupt_file_of_a_mirror_is_refused(project: Project) -> None:
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
-    study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
+    study = project.configure({"tasks.translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake("results/corrupt/translation/binarised/prepared.json", *BRIEFLY, study=study)
     first, *rest = shown(ended)
     assert first == "text failed; the end of logs/corrupt/text/translation.log:"

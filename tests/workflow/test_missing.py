@@ -122,8 +122,8 @@ def test_a_library_outside_of_its_bounds_is_named_with_them(tmp_path: Path) -> N
 
 
 def test_a_mirror_that_is_a_missing_directory_is_told() -> None:
-    assert missing_mirror(load_study({"translation": {}, "mirror": "gone"}))
-    assert not missing_mirror(load_study({"translation": {}, "mirror": "http://x.org"}))
+    assert missing_mirror(load_study({"tasks": {"translation": {"task": "translation"}}, "mirror": "gone"}))
+    assert not missing_mirror(load_study({"tasks": {"translation": {"task": "translation"}}, "mirror": "http://x.org"}))
 
 
 def test_models_of_studies_that_are_missing_are_named_with_the_command_that_fetches_them(told) -> None:

@@ -67,7 +67,9 @@ def test_a_module_of_a_clone_works_in_the_directory_of_the_other(tmp_path: Path)
     before = files_of(clone)
     ended = outer.snakemake(study=None)
     assert ended.status == 0, ended.output
-    assert (outer.root / "own" / "lines.txt").read_text().strip() == str(study["translation"]["corpus"]["train"])
+    assert (outer.root / "own" / "lines.txt").read_text().strip() == str(
+        study["tasks"]["translation"]["corpus"]["train"]
+    )
     assert (outer.root / "logs/tiny/text/translation.log").exists()
     assert files_of(clone) == before
 

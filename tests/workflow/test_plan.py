@@ -14,8 +14,11 @@ RUN = "translation.baseline.seed1"
 OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
 
 
-def planned(**sections):
-    return Plan(load_study({"study": "s", "seeds": [1, 2], **sections}))
+def planned(translation=None, classification=(), tasks=(), **keys):
+    """Return the plan of a translation task, classification tasks by name, and others."""
+    found = {} if translation is None else {"translation": {"task": "translation", **translation}}
+    found |= {name: {"task": "classification", **own} for name, own in dict(classification).items()}
+    return Plan(load_study({"study": "s", "seeds": [1, 2], **keys, "tasks": found | dict(tasks)}))
 
 
 BOTH = planned(

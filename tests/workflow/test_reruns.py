@@ -37,16 +37,20 @@ TABLES = {"source": "files", "valid": "text/valid.tsv", "test": "text/test.tsv",
 OWN: dict[str, Any] = {
     "study": "own",
     "seeds": [1],
-    "translation": {
-        "corpus": {"source": "files", **PAIRS},
-        "treebank": {"source": "files", "path": "text/own.conllu"},
-        **PLAIN,
-    },
-    "classification": {
-        "reviews": {"corpus": TABLES, "released": {"path": "classifier"}, **PLAIN},
-        "hops": {"corpus": {"source": "catalogue"}, "encoder": {"source": "self-attentive"}, **PLAIN},
-    },
     "tasks": {
+        "translation": {
+            "task": "translation",
+            "corpus": {"source": "files", **PAIRS},
+            "treebank": {"source": "files", "path": "text/own.conllu"},
+            **PLAIN,
+        },
+        "reviews": {"task": "classification", "corpus": TABLES, "released": {"path": "classifier"}, **PLAIN},
+        "hops": {
+            "task": "classification",
+            "corpus": {"source": "catalogue"},
+            "encoder": {"source": "self-attentive"},
+            **PLAIN,
+        },
         "novels": {
             "task": "language",
             "corpus": {"source": "files", "path": "text/train.source"},
@@ -316,7 +320,7 @@ def test_an_edited_value_reruns_what_takes_it_whatever_the_dates_of_files(finish
     for path in clone.root.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
             os.utime(path)
-    ended = clone.snakemake(study=clone.configure({"translation.evaluation.beam": 6}))
+    ended = clone.snakemake(study=clone.configure({"tasks.translation.evaluation.beam": 6}))
     assert planned(ended) == {"evaluation": 4, "configuration": 1, **DECIDED}
     assert "6" in (clone.root / "results" / "tiny" / "configuration.json").read_text()
 

@@ -12,7 +12,7 @@ from study import TINY, Ended, Finished, Project, differing, new_project
 
 pytestmark = pytest.mark.slurm
 
-RUN = "translation.baseline.seed1"
+RUN = "tasks.translation.baseline.seed1"
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +55,10 @@ def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finis
 def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm, tmp_path: Path) -> None:
     there, here = (new_project(tmp_path / name) for name in ("slurm", "local"))
     longer = {
-        "translation.corpus.train": 6000,
-        "translation.model.width": 64,
-        "translation.training.epochs": 12,
-        "translation.training.max_tokens": 512,
+        "tasks.translation.corpus.train": 6000,
+        "tasks.translation.model.width": 64,
+        "tasks.translation.training.epochs": 12,
+        "tasks.translation.training.max_tokens": 512,
     }
     record = f"results/tiny/runs/{RUN}/record.json"
     ended = submitted(

@@ -26,7 +26,7 @@ def test_a_released_model_of_fairseq_goes_through_the_whole_workflow(tmp_path: P
         corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
         for place, side in enumerate(("source", "target")):
             (project.root / "text" / f"{name}.{side}").write_text("".join(f"{pair[place]}\n" for pair in pairs))
-    tiny = yaml.safe_load((ROOT / TINY).read_text())["translation"]
+    tiny = yaml.safe_load((ROOT / TINY).read_text())["tasks"]["translation"]
     of_training = ("corpus", "vocabulary", "model", "training", "update_cost")
     translation = {name: section for name, section in tiny.items() if name not in of_training} | {
         "corpus": corpus,
@@ -34,7 +34,7 @@ def test_a_released_model_of_fairseq_goes_through_the_whole_workflow(tmp_path: P
         "gates": tiny["gates"] | {"from_scratch": []},
         "arms": {"baseline": {"method": "baseline"}},
     }
-    study = {"study": "released", "seeds": [1], "sampling": {"resamples": 50}, "translation": translation}
+    study = {"study": "released", "seeds": [1], "sampling": {"resamples": 50}, "tasks": {"translation": translation}}
     (project.root / "released.yaml").write_text(yaml.safe_dump(study))
     ended = project.snakemake(study="released.yaml")
     assert ended.status == 0, ended.output

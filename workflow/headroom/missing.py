@@ -113,7 +113,7 @@ def _list_unreadable(study: Study) -> Iterator[tuple[str, str]]:
             if model.path:
                 found += [("released", (key, one)) for one in _list_lacking(Path(model.path), _lacking_in(model))]
                 found += [("corpus", ("labels", one)) for one in _wrong_labels(Path(model.path), task.corpus)]
-        yield from ((f"{study.place(name)}.{section}.{key}", message) for section, (key, message) in found)
+        yield from ((f"tasks.{name}.{section}.{key}", message) for section, (key, message) in found)
 
 
 def _wrong_labels(directory: Path, corpus: object) -> list[str]:
@@ -151,7 +151,7 @@ def _list_models(released: Released | None) -> Iterator[tuple[str, Released]]:
 
 def _list_named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
     for name, task in study.tasks.items():
-        place = study.place(name)
+        place = f"tasks.{name}"
         whole = isinstance(task.corpus, DocumentFiles) and task.corpus.documents == "file"
         kind, exists = ("directory", os.path.isdir) if whole else ("file", os.path.isfile)
         for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
@@ -173,10 +173,10 @@ def wrong_criteria(plan: Plan) -> list[str]:
     """Return a line for every criterion that the configuration names and that a task does not have."""
     found: list[str] = []
     for name, task in plan.study.tasks.items():
-        found += check(plan.study.place(name), task.pruning.criteria, task.pruning.main)
+        found += check(f"tasks.{name}", task.pruning.criteria, task.pruning.main)
         compared = task.bakeoff.criteria, task.bakeoff.rescored
-        found += check_compared(plan.study.place(name), *compared, lacking_to_compare(plan, name))
-        found += _wrong_layouts(plan.study.place(name), task.bakeoff.retraining)
+        found += check_compared(f"tasks.{name}", *compared, lacking_to_compare(plan, name))
+        found += _wrong_layouts(f"tasks.{name}", task.bakeoff.retraining)
     if found:
         return found
     lacking = {

@@ -5,7 +5,6 @@ PAGE_FILES = sorted(
     str(path)
     for pattern in (
         "report/templates/**/*.*",
-        "report/references.yaml",
         "figures/templates/**/*.*",
         "experiments/*/*.j2",
         "claims/papers/*.yaml",

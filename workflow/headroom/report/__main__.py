@@ -30,12 +30,11 @@ def run(job: Report) -> None:
     from headroom.claims.table import CLAIMS, NUMBERS
     from headroom.figures.numbers import Numbers
     from headroom.report.cautions import cautions, read_records
-    from headroom.report.citing import citing
     from headroom.report.explorer import explorer
     from headroom.report.first_screen import Answer, describe_study, verdicts
     from headroom.report.heads import heads_data
     from headroom.report.page import Page, headings, render, sections
-    from headroom.report.provenance import find_version, provenance
+    from headroom.report.provenance import provenance
     from headroom.study.configuration import read_configuration, tasks_in
     from headroom.study.tables import open_tables
 
@@ -50,7 +49,6 @@ def run(job: Report) -> None:
         answer=Answer(tables, found, claims).render(),
         verdicts=verdicts(claims, numbers),
         explored=explorer(tables),
-        cite=citing(job.study, tables, configuration=configured, version=find_version()),
         heads=heads_data(tables),
         cautions=cautions(tables, read_records(job.texts)),
         sections=parts,

@@ -1,5 +1,6 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,6 @@ from headroom.figures.numbers import Numbers
 from headroom.figures.prose import TEMPLATES, Sentences, environment
 from headroom.figures.spec import Section
 from headroom.report.cautions import Caution, summary
-from headroom.report.citing import Citing
 from headroom.report.explorer import Explorer
 from headroom.report.first_screen import IN_THIS_MODEL, ClaimVerdict, board, group_by_claim, tally
 from headroom.report.provenance import Provenance, find_version
@@ -35,7 +35,6 @@ class Page:
     answer: Markup  # the cards of the first screen
     verdicts: Sequence[ClaimVerdict]
     explored: Explorer | None
-    cite: Citing
     heads: Markup  # what is known of every head, as JSON
     cautions: Mapping[str, Sequence[Caution]]  # by task
     sections: Sequence[Section]  # also of experiments that were not run
@@ -61,6 +60,8 @@ def render(page: Page) -> str:
     run = [part for part in page.sections if part.figure or part.folds]
     names = [part.name for part in run]
     files = _files(run, page.provenance)
+    named = re.sub(r"[^\w -]", "", page.study).replace("_", r"\_")  # LaTeX
+    bibtex = environment().get_template("references.bib.j2").render(study=named, version=find_version())
     text = (
         environment()
         .get_template("page.html.j2")
@@ -74,7 +75,7 @@ def render(page: Page) -> str:
             verdicts=VERDICTS,
             in_this_model=IN_THIS_MODEL,
             explored=page.explored,
-            cite=page.cite,
+            bibtex=bibtex,
             attachments=pack_files(files),
             heads=page.heads,
             wary=summary(page.cautions),

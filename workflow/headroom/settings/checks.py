@@ -21,7 +21,7 @@ LONGEST_NAME = 60
 def mistakes(study: Study) -> Iterator[str]:
     """Yield `<key>: <message>` for every inconsistency between sections that are valid individually."""
     if not study.tasks:
-        yield "no task; give the key tasks, or translation, or classification"
+        yield "no task; give some in tasks"
     for check in _checks(study):
         try:
             check()
@@ -34,7 +34,7 @@ def _checks(study: Study) -> Iterator[Callable[[], None]]:
     yield lambda: check_seeds_differ(study)
     yield lambda: check_gpus(study)
     for name, task in study.tasks.items():
-        yield from _checks_of_task(study.place(name), study, task)
+        yield from _checks_of_task(f"tasks.{name}", study, task)
 
 
 def _checks_of_task(place: str, study: Study, task: TaskSettings) -> Iterator[Callable[[], None]]:
@@ -67,7 +67,7 @@ def check_names(study: Study) -> None:
     """Raise ValueError if a text cannot name a task."""
     for name in study.tasks:
         if not is_name(name):
-            raise ValueError(f"{study.place(name)}: '{name}' cannot name a task; use letters, digits and hyphens")
+            raise ValueError(f"tasks.{name}: '{name}' cannot name a task; use letters, digits and hyphens")
 
 
 def check_seeds_differ(study: Study) -> None:

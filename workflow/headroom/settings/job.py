@@ -44,7 +44,7 @@ class Job(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             where = f"python -m headroom {stage} --help"
-            lines = [explain_error(one, values, {}, where) for one in error.errors()]
+            lines = [explain_error(one, values, where) for one in error.errors()]
             raise HeadroomError("\n".join(lines)) from error
         except JSONDecodeError as error:
             raise HeadroomError(f"{stage}: not JSON, {error}; give the fields of a job") from error
@@ -145,17 +145,14 @@ VARIANTS = {"source": None, "method": None, "task": None, "library": "fairseq"}
 """Keys that tell the variants of a section apart, with the value of a section that lacks them."""
 
 
-def explain_error(
-    error: "ErrorDetails", configuration: Any, places: Mapping[str, str], described: str = "docs/configuration.md"
-) -> str:
+def explain_error(error: "ErrorDetails", configuration: Any, described: str = "docs/configuration.md") -> str:
     """Return pydantic's message after the key as it is written in a configuration, and the value if it is a single one.
 
     Pydantic's key also has the variant of a section, `corpus.files.valid`: it is left out.
 
     Args:
         error: The error.
-        configuration: The configuration, with its tasks in `tasks`.
-        places: The keys under which tasks were written, if others.
+        configuration: The configuration.
         described: What says which keys there are.
     """
     key, section = [], configuration
@@ -164,8 +161,6 @@ def explain_error(
         if part in own or part not in (own.get(name, default) for name, default in VARIANTS.items()):
             key.append(str(part)[:LONGEST_PART] or '""')
             section = own.get(part)
-    if len(key) > 1 and key[0] == "tasks":
-        key[:2] = [places.get(key[1], ".".join(key[:2]))]
     value, is_own = error["input"], error["type"] == "value_error"
     found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
     message = error["msg"].removeprefix("Value error, ")

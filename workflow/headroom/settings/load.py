@@ -9,7 +9,13 @@ from pydantic import ValidationError
 from headroom.core.errors import HeadroomError
 from headroom.settings.checks import mistakes
 from headroom.settings.job import explain_error, one_line
-from headroom.settings.study import Study, gather_tasks
+from headroom.settings.study import Study
+
+OLD = {
+    key: f"{key}: tasks stand in `tasks` now; write tasks: {{{name}: {{task: {key}, ...}}}}"
+    for key, name in {"translation": "translation", "classification": "NAME"}.items()
+}
+"""By the key of a configuration that is written as it was before, what to write."""
 
 
 def load_study(configuration: object, source: str = "configuration") -> Study:
@@ -24,18 +30,15 @@ def load_study(configuration: object, source: str = "configuration") -> Study:
     """
     if not isinstance(configuration, dict):
         raise HeadroomError(f"{source}: no keys at the top; write a study as keys with values, e.g. `study: mine`")
-    whole, places = configuration, dict[str, str]()
     try:
-        whole, places = gather_tasks(configuration)
-        study = Study.model_validate(whole)
-        study._places.update(places)
+        study = Study.model_validate(configuration)
         lines = list(mistakes(study))
     except ValidationError as error:
         # defaults that depend on an invalid value are no mistakes of their own
         own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
         within = {one["loc"][:-1] for one in own}  # and lists are short without invalid items
         own = [one for one in own if one["type"] != "too_short" or one["loc"] not in within]
-        lines = [explain_error(one, whole, places) for one in own]
+        lines = [OLD.get(str(one["loc"][0])) or explain_error(one, configuration) for one in own]
     except ValueError as error:
         lines = [str(error)]
     if lines:

@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, PositiveInt, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PositiveInt, field_validator
 
 from headroom.settings.base import SamplingSettings, Settings
 from headroom.settings.models import Device
@@ -60,7 +59,6 @@ class Study(Settings):
     )
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
     tasks: dict[str, TaskSettings] = Field(default_factory=dict, description="what models are asked on which text")
-    _places: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @field_validator("study", mode="before")
     @classmethod
@@ -68,15 +66,6 @@ class Study(Settings):
         if isinstance(name, str) and (wrong := re.sub(r"[A-Za-z0-9_-]", "", name)):
             raise ValueError(f"'{name}' has the character '{wrong[0]}'; use letters, digits, hyphens and underscores")
         return name
-
-    @model_validator(mode="before")
-    @classmethod
-    def _gather(cls, given: Any) -> Any:
-        return gather_tasks(given)[0] if isinstance(given, dict) else given
-
-    def place(self, task: str) -> str:
-        """Return the key of a task in the configuration as it was written."""
-        return self._places.get(task, f"tasks.{task}")
 
     def used(self) -> str:
         """Return the configuration as JSON with defaults, restricted to the values that affect results."""
@@ -102,29 +91,3 @@ class Study(Settings):
             for name, task in self.tasks.items()
             for seed in self.seeds[: task.detailed_seeds]
         ]
-
-
-def gather_tasks(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a configuration with all tasks in `tasks`, and the keys under which they were written.
-
-    A translation task may be written as `translation`, and classification tasks as `classification.<name>`.
-    """
-    whole = {key: value for key, value in given.items() if key not in ("translation", "classification")}
-    named: list[tuple[str, str, str, Any]] = []
-    if given.get("translation") is not None:
-        named.append(("translation", "translation", "translation", given["translation"]))
-    labelled = given.get("classification")
-    if labelled is not None and not isinstance(labelled, dict):
-        raise ValueError("classification: not a section of tasks by name")
-    named += [(name, f"classification.{name}", "classification", own) for name, own in (labelled or {}).items()]
-    written = whole.get("tasks")
-    tasks = dict(written) if isinstance(written, dict) else {}
-    places = {}
-    for name, place, kind, own in named:
-        if name in tasks:
-            raise ValueError(f"{place}: there is another task of this name; choose another")
-        tasks[name] = {"task": kind, **own} if isinstance(own, dict) else own
-        places[str(name)] = place
-    if named:
-        whole["tasks"] = tasks
-    return whole, places

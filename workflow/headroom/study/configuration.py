@@ -9,12 +9,9 @@ import yaml
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.models import PRETRAINED
-from headroom.settings.study import gather_tasks
 from headroom.study.arms import ArmDescription, describe_arm
 from headroom.study.tables import RELEASED, TABLES, Ground, StudyTables, TaskDescription, open_tables
 from headroom.study.task_info import TaskKind
-
-Arms = dict[str, Mapping[str, ArmDescription]]
 
 SIZED = {
     "corpus": ("far", "train_share"),
@@ -98,15 +95,9 @@ def library_of(section: Mapping[str, Any], kind: TaskKind) -> str:
     return str(named or ("fairseq" if kind == "translation" else "transformers"))
 
 
-def arms_in(configuration: Any) -> Arms:
-    """Return the arms of every task as a configuration describes them, in its order; tasks without any are left out."""
-    return {task: one.arms for task, one in tasks_in(configuration).items() if one.arms}
-
-
 def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
     """Return the section of every task."""
-    tasks = mapping(gather_tasks(mapping(configuration))[0].get("tasks"))
-    return {task: mapping(section) for task, section in tasks.items()}
+    return {task: mapping(section) for task, section in mapping(mapping(configuration).get("tasks")).items()}
 
 
 def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
