@@ -46,7 +46,6 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, its causes and its contexts."""
     seen: list[BaseException] = []
     while error is not None and error not in seen:
         yield error

@@ -201,7 +201,6 @@ def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
 
 
 def _align_letters(written: list[str], read: list[tuple[str, int]], text: str) -> list[tuple[int, int]]:
-    """Return the span of text of every letter of the pieces."""
     letters = [letter for letter, _ in read]
     if written == letters:
         return [(place, place + 1) for _, place in read]

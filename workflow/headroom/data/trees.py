@@ -194,7 +194,6 @@ def _surface(tokens: conllu.TokenList) -> list[tuple[str, range, bool]]:
 
 
 def _spans(text: str, forms: Sequence[tuple[str, range, bool]], where: Sequence[str]) -> dict[int, tuple[int, int]]:
-    """Return the span of every word in the text, by its number."""
     spans, place = {}, 0
     for form, words, _ in forms:
         while place < len(text) and text[place].isspace():

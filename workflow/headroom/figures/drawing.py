@@ -105,7 +105,6 @@ def embed_data(value: Any) -> Markup:
 
 
 def _show_texts(value: Any) -> Any:
-    """Return data with every text as the page shows it."""
     if isinstance(value, dict):
         return {visible(str(key)): _show_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -286,7 +286,6 @@ def _count_groups(layout: Layout, queries: int, keys: int, heads: int) -> int:
 
 
 def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Sequence[int]) -> tuple[int, int]:
-    """Return the width of a head, and the number of heads."""
     widths = [own for name in _HEAD_WIDTHS if isinstance(own := getattr(module, name, None), int)]
     counts = [own for name in _COUNTS if isinstance(own := getattr(module, name, None), int)]
     parts = 1 if named.layout is Layout.SPLIT else 3

@@ -213,7 +213,6 @@ def _summarise_signatures(signatures: Iterable[str]) -> Iterator[str]:
 
 
 def _configuration(path: Path | None) -> str:
-    """Return the configuration as YAML."""
     if path is None:
         return ""
     text: str = yaml.safe_dump(read_configuration(path), sort_keys=False, allow_unicode=True, width=90)

@@ -70,7 +70,6 @@ class Sources:
         return sorted(str(self._file(name)) for name in found if not re.fullmatch(PARAMS, name))
 
     def _imported_by_name(self, module: str) -> list[str]:
-        """Return the modules that one imports by name."""
         if module == "headroom.methods.criteria":
             return list(self.graph.find_children(module))
         if module == "headroom.claims.entries":
@@ -98,7 +97,6 @@ class Sources:
 
 
 def _find_named(entry: Any) -> Iterator[str]:
-    """Yield the functions that the entries of a paper name."""
     if isinstance(entry, dict):
         yield from (value for key, value in entry.items() if key in ("decide", "compute") and isinstance(value, str))
     for inner in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():

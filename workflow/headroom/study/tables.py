@@ -218,7 +218,6 @@ class StudyTables:
         return {task: self.of_task(task) for task in self.tasks}
 
     def _rows_of(self, task: str, name: str) -> pandas.DataFrame:
-        """Return the rows of a table that are about a task."""
         frame, columns = self.every(name), TABLES[name].names
         if "task" in columns:
             return frame[frame["task"] == task]

@@ -118,7 +118,6 @@ class Sampler:
         return replace(clause, late=late)
 
     def _maybe_passive(self, clause: tree.Clause) -> tree.Clause:
-        """Return a transitive clause in the active or the passive."""
         passive = clause.object is not None and clause.recipient is None and self._chance(self._domain.passive)
         return replace(clause, passive=passive)
 

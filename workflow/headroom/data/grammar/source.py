@@ -135,7 +135,6 @@ def _content(clause: tree.Clause, verb: Token) -> list[Token]:
 
 
 def _verbs(clause: tree.Clause, plural: bool) -> tuple[list[Token], Token]:
-    """Return the auxiliary of a passive, if it is one, and the verb."""
     if not clause.passive:
         return [], _inflect_verb(clause, clause.verb, plural)
     features = {"Tense": "Past", "VerbForm": "Part", "Voice": "Pass"}

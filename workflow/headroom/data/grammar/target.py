@@ -110,7 +110,6 @@ class _Writer:
     def _agreement(
         self, phenomenon: str, clause: tree.Clause, forms: Mapping[str, str], antecedent: tree.NounPhrase | None
     ) -> tuple[Choice, ...]:
-        """Return the choice of a form that agrees with the subject."""
         wrong = tuple(form for other, form in forms.items() if other != clause.agreement)
         if isinstance(clause.subject, tree.Pronoun):
             return (Choice("pronoun", wrong, _head_of(self._sentence.clause.topic)),)

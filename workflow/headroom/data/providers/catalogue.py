@@ -259,7 +259,6 @@ def _examples(table: Table, columns: Columns) -> LabelledText:
 def _find_listed(
     table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]
 ) -> list[bool]:
-    """Return for each row whether its identifiers are in the list."""
     file = next(file for file in dataset.files if file.path == listed.file)
     names = {tuple(field.strip() for field in row) for row in _table(file, fetched[file.path]).rows}
     return [key in names for key in zip(*(table.column(column) for column in listed.columns), strict=True)]

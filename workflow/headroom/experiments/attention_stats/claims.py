@@ -79,7 +79,6 @@ def syntactic(rows: pandas.DataFrame, *, margin: float) -> Reading | None:
 
 
 def _points(name: str, share: Estimate, asked: Condition | None = None) -> Number:
-    """Return a difference of shares in points."""
     return Number(name, share.times(100), signed=True, asked=asked)
 
 

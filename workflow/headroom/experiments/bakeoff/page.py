@@ -200,7 +200,6 @@ def _source(order: str) -> str:
 
 
 def _atlases(study: StudyTables, task: str, view: StudyTables) -> list[Panel]:
-    """Return the atlases of one run by every criterion."""
     rows = view.scores_compared
     rows = rows_where(rows, run=rows["run"].iloc[0]) if len(rows) else rows
     return [

@@ -142,6 +142,5 @@ def _at(removed: ndarray, kept: ndarray, share: float) -> ndarray:
 
 
 def _examples(costs: pandas.DataFrame) -> str:
-    """Return the number of examples in the signature of costs."""
     parts = dict(part.partition(":")[::2] for part in str(costs["signature"].iloc[0]).split("|"))
     return parts.get("examples", "")

@@ -86,7 +86,6 @@ def _mean(rows: pandas.DataFrame) -> Estimate:
 
 
 def _most(rows: pandas.DataFrame, columns: tuple[str, ...]) -> Number:
-    """Return the largest loss, by its columns."""
     most = rows.sort_values(columns[0]).head(1)
     chosen = {"phenomenon": str(most["phenomenon"].iloc[0]), "relation": str(most["group"].iloc[0])}
     return Number("most", estimate_in(most, *columns), signed=True, chosen=chosen)

@@ -26,7 +26,6 @@ class EmptyAttentionWithCache(EmptyAttention):
     """A site without heads, whose cache decoder layers request."""
 
     def _get_input_buffer(self, _: object) -> dict[str, object]:
-        """Return an empty cache."""
         return {}
 
 
