@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--environment", type=Path, default=Path("work/peers"), help="where it is made")
     parser.add_argument("--repeats", type=int, default=6)
-    parser.add_argument("--windows", type=int, default=4, help="of 128 pieces, of the decoder")
+    parser.add_argument("--windows", type=int, default=4, help="of 128 tokens, of the decoder")
     parser.add_argument("--sentences", type=int, default=64, help="of 24 words, of the encoder-decoder")
     parser.add_argument("--only", nargs="+", choices=list(COMPARISONS), default=list(COMPARISONS))
     given = parser.parse_args()
@@ -210,7 +210,7 @@ def mean_loss(losses: Iterator[tuple[Any, Any]]) -> float:
 
 
 def load_decoder(count: int) -> tuple[Any, Any, Any]:
-    """Return a decoder of 12 x 12 heads and width 768, windows of 128 pieces as a set, and it in TransformerLens."""
+    """Return a decoder of 12 x 12 heads and width 768, windows of 128 tokens as a set, and it in TransformerLens."""
     import torch
     from headroom.models.causal.judging import WindowSet
     from headroom.models.causal.model import CausalModel
@@ -236,7 +236,7 @@ def compare_decoder(name: str, given: argparse.Namespace) -> None:
     batches = judged.batches(model)
 
     def read() -> float:
-        return mean_loss((model.model(batch.pieces).logits[:, :-1], batch.target) for batch in batches)
+        return mean_loss((model.model(batch.tokens).logits[:, :-1], batch.target) for batch in batches)
 
     def hook() -> list[float]:
         found = []
@@ -249,7 +249,7 @@ def compare_decoder(name: str, given: argparse.Namespace) -> None:
 
                 hooks = [(f"blocks.{head.layer - 1}.attn.hook_z", silence)]
                 run = partial(peer.run_with_hooks, fwd_hooks=hooks, return_type="loss", loss_per_token=True)
-                losses = torch.cat([run(batch.pieces) for batch in batches])
+                losses = torch.cat([run(batch.tokens) for batch in batches])
                 found.append(float(losses.double().mean()))
         return found
 
@@ -333,9 +333,9 @@ def compare_translation(name: str, given: argparse.Namespace) -> None:
 
     def answer() -> list[Any]:
         every = map(Intervention.without, choose_heads(model))
-        return [judged.translate_under(model, one, full, None).pieces for one in every]
+        return [judged.translate_under(model, one, full, None).tokens for one in every]
 
-    generate = partial(run_plainly, model, lambda: model.translate_pieces(batches, settings))
+    generate = partial(run_plainly, model, lambda: model.translate_tokens(batches, settings))
     found = show_costs(f"{name}, answers", answer, {"generation": generate}, given.repeats)
     both = [pair for rows in zip(*found.values(), strict=True) for pair in zip(*rows, strict=True)]
     changed = sum(one not in full.answers for one, _ in both)
@@ -363,7 +363,7 @@ def compare_gradients(name: str, given: argparse.Namespace) -> None:
     def ordinary() -> None:
         for batch in batches:
             plain.zero_grad()
-            plain(**batch.inputs, labels=batch.pieces, use_cache=False).loss.backward()
+            plain(**batch.inputs, labels=batch.tokens, use_cache=False).loss.backward()
 
     def score() -> None:
         gradient_scores(model, batches)

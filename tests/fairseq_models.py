@@ -178,8 +178,8 @@ def left_padded(batch: Any, padding: int = 1) -> tuple[torch.Tensor, torch.Tenso
     """Return the sources of a batch as fairseq pads them, on their left, and their lengths."""
     lengths = batch.mask.sum(1)
     source = torch.full_like(batch.source, padding)
-    for row, pieces, length in zip(source, batch.source, lengths.tolist()):
-        row[len(row) - length :] = pieces[:length]
+    for row, tokens, length in zip(source, batch.source, lengths.tolist()):
+        row[len(row) - length :] = tokens[:length]
     return source, lengths
 
 
@@ -242,8 +242,8 @@ def _write_vocabulary(directory: Path, text: ParallelText) -> Dictionary:
     dictionary = Dictionary()
     for language, side in (("en", text.source), ("fr", text.target)):
         for line in MosesPieces(directory / "bpecodes", language, MosesSettings()).encode_lines(side):
-            for piece in line.split(" "):
-                dictionary.add_symbol(piece)
+            for token in line.split(" "):
+                dictionary.add_symbol(token)
     dictionary.finalize()
     for language in ("en", "fr"):
         dictionary.save(str(directory / f"dict.{language}.txt"))

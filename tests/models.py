@@ -78,7 +78,7 @@ class Family:
         config: The name of its configuration, without `Config`.
         names: By a size, the names of it in the configuration.
         more: What else the configuration says.
-        spare: Rows of the table of positions that no piece uses.
+        spare: Rows of the table of positions that no token uses.
     """
 
     config: str
@@ -185,7 +185,7 @@ def configure(
     width: int = 24,
     forward: int = 16,
     positions: int = 64,
-    pieces: int = 30,
+    tokens: int = 30,
     **changes: Any,
 ) -> PretrainedConfig:
     """Return the configuration of a model of a family and of these sizes, with what else it may say."""
@@ -194,7 +194,7 @@ def configure(
     sizes["positions"] = positions + known.spare
     named = {name: sizes[size] for size, names in known.names.items() for name in names.split()}
     config: type[PretrainedConfig] = getattr(transformers, f"{known.config}Config")
-    return config(**{"vocab_size": pieces, **named, **known.more, **changes})
+    return config(**{"vocab_size": tokens, **named, **known.more, **changes})
 
 
 def build(family: str, config: PretrainedConfig, *, attention: str = "sdpa", seed: int = 0) -> PreTrainedModel:
@@ -209,8 +209,8 @@ def best_attention(family: str) -> str:
     return "eager" if family in EAGER_ONLY else "sdpa"
 
 
-PIECES = torch.tensor([[3, 11, 4, 15, 5, 9], [9, 12, 6, 5, 0, 0]])
-MASK = (PIECES != 0).long()
+TOKENS = torch.tensor([[3, 11, 4, 15, 5, 9], [9, 12, 6, 5, 0, 0]])
+MASK = (TOKENS != 0).long()
 
 
 def build_small(family: str, attention: str | None = None, scale: float = 0.15) -> PreTrainedModel:
@@ -226,8 +226,8 @@ def build_small(family: str, attention: str | None = None, scale: float = 0.15) 
 
 def inputs_of(family: str) -> dict[str, torch.Tensor]:
     """Return the inputs of a pass."""
-    inputs = {"input_ids": PIECES, "attention_mask": MASK}
-    return inputs | ({"decoder_input_ids": PIECES.flip(0) + 1} if family in SEQ2SEQ else {})
+    inputs = {"input_ids": TOKENS, "attention_mask": MASK}
+    return inputs | ({"decoder_input_ids": TOKENS.flip(0) + 1} if family in SEQ2SEQ else {})
 
 
 def prompt_of(family: str) -> dict[str, torch.Tensor] | None:
@@ -235,8 +235,8 @@ def prompt_of(family: str) -> dict[str, torch.Tensor] | None:
     if family in CLASSIFIERS:
         return None
     if family in SEQ2SEQ:
-        return {"input_ids": PIECES, "attention_mask": MASK}
-    return {"input_ids": PIECES.flip(1), "attention_mask": MASK.flip(1)}
+        return {"input_ids": TOKENS, "attention_mask": MASK}
+    return {"input_ids": TOKENS.flip(1), "attention_mask": MASK.flip(1)}
 
 
 @torch.no_grad()
@@ -281,8 +281,8 @@ def write_encoder(
     Args:
         directory: Where to write it.
         family: One of `CLASSIFIERS`.
-        positions: Longest input in pieces.
-        words: Words that are one piece each; any other word is split into letters.
+        positions: Longest input in tokens.
+        words: Words that are one token each; any other word is split into letters.
         lively: Whether the weights are large, so that every head matters, instead of as they are initialised.
         head: Whether there is a classification head, instead of the bare encoder.
         sizes: Those of `toy_configuration`.
@@ -291,7 +291,7 @@ def write_encoder(
         The directory.
     """
     tokenizer = toy_tokenizer(family, words=words, longest=positions)
-    configuration = toy_configuration(family, positions=positions, pieces=len(tokenizer), **sizes)
+    configuration = toy_configuration(family, positions=positions, tokens=len(tokenizer), **sizes)
     model: Any = toy_model(configuration, lively=lively)
     (model if head else model.base_model).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -306,7 +306,7 @@ def toy_configuration(
     heads: int = 4,
     width: int = 16,
     positions: int = 40,
-    pieces: int = 64,
+    tokens: int = 64,
 ) -> PretrainedConfig:
     """Return the configuration of a classifier of this shape, without dropout."""
     sizes = {"layers": layers, "heads": heads, "width": width, "forward": 2 * width}
@@ -314,7 +314,7 @@ def toy_configuration(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: index for index, label in enumerate(labels)},
     }
-    return configure(family, **sizes, positions=positions, pieces=pieces, **known)
+    return configure(family, **sizes, positions=positions, tokens=tokens, **known)
 
 
 def toy_model(configuration: Any, *, lively: bool = True, attention: str = "eager") -> PreTrainedModel:
@@ -326,15 +326,15 @@ def toy_model(configuration: Any, *, lively: bool = True, attention: str = "eage
 
 
 def toy_tokenizer(family: str, *, words: Sequence[str] = WORDS, longest: int = 40) -> PreTrainedTokenizerFast:
-    """Return a WordPiece tokenizer that knows these words and single letters, with the family's special pieces."""
+    """Return a WordPiece tokenizer that knows these words and single letters, with the family's special tokens."""
     letters = [*ascii_lowercase, *(f"##{letter}" for letter in ascii_lowercase), ".", ","]
     known = list(dict.fromkeys([*letters, *words]))
     if not FAMILIES[family].spare:
-        pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *known]
-        vocabulary = {piece: index for index, piece in enumerate(pieces)}
+        tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *known]
+        vocabulary = {token: index for index, token in enumerate(tokens)}
         return BertTokenizer(vocab=vocabulary, model_max_length=longest)
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *known]
-    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    tokens = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *known]
+    vocabulary = {token: index for index, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="<unk>"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -364,12 +364,12 @@ INPUTS = {
 """Three examples, two of them padded."""
 
 
-def self_attentive_configuration(pieces: int = 64, **changes: Any) -> SelfAttentiveConfig:
+def self_attentive_configuration(tokens: int = 64, **changes: Any) -> SelfAttentiveConfig:
     """Return the configuration of a classifier of this shape into `no` and `yes`, without dropout."""
     shape: dict[str, Any] = {"embedding_size": 8, "hidden_size": STATES // 2, "attention_size": ATTENTION}
     shape |= {"num_attention_heads": HOPS, "fully_connected_size": UNITS, "dropout": 0.0}
     labels = {"id2label": {0: "no", 1: "yes"}, "label2id": {"no": 0, "yes": 1}}
-    return SelfAttentiveConfig(**{"vocab_size": pieces, **shape, **labels, **changes})
+    return SelfAttentiveConfig(**{"vocab_size": tokens, **shape, **labels, **changes})
 
 
 def write_self_attentive(directory: Path, **changes: Any) -> Path:
@@ -387,8 +387,8 @@ TARGETS = ["one two three", "four five", "six seven eight nine ten", "two"]
 _PLAIN_MARKS = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
-def _learn_pieces() -> Tokenizer:
-    """Return byte-pair pieces with SentencePiece's mark of a space, and an end mark after every sentence."""
+def _learn_tokens() -> Tokenizer:
+    """Return byte-pair tokens with SentencePiece's mark of a space, and an end mark after every sentence."""
     made = Tokenizer(models.BPE(unk_token="<unk>"))
     made.pre_tokenizer, made.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
     trainer = trainers.BpeTrainer(vocab_size=90, special_tokens=[*_PLAIN_MARKS.values()], show_progress=False)
@@ -398,12 +398,12 @@ def _learn_pieces() -> Tokenizer:
 
 
 def plain_tokenizer() -> PreTrainedTokenizerBase:
-    """Return a tokenizer of byte-pair pieces."""
-    return PreTrainedTokenizerFast(tokenizer_object=_learn_pieces(), **_PLAIN_MARKS, model_max_length=64)
+    """Return a tokenizer of byte-pair tokens."""
+    return PreTrainedTokenizerFast(tokenizer_object=_learn_tokens(), **_PLAIN_MARKS, model_max_length=64)
 
 
 def _bart_tokenizer() -> PreTrainedTokenizerBase:
-    """Return one that gives the first piece of every translation, as BART's."""
+    """Return one that gives the first token of every translation, as BART's."""
     tokenizer = plain_tokenizer()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
@@ -418,7 +418,7 @@ def _t5_tokenizer() -> PreTrainedTokenizerBase:
 
 
 def _nllb_tokenizer() -> PreTrainedTokenizerBase:
-    learned = json.loads(_learn_pieces().to_str())["model"]
+    learned = json.loads(_learn_tokens().to_str())["model"]
     tokenizer = NllbTokenizer(vocab=learned["vocab"], merges=[tuple(one) for one in learned["merges"]])
     tokenizer.model_max_length = 64
     set_languages(tokenizer, source_code="eng_Latn", target_code="deu_Latn")
@@ -427,25 +427,25 @@ def _nllb_tokenizer() -> PreTrainedTokenizerBase:
 
 def _m2m100_tokenizer(place: Path) -> PreTrainedTokenizerBase:
     """Return a tokenizer that runs SentencePiece itself."""
-    text, pieces = place / "text.txt", place / "pieces"
+    text, tokens = place / "text.txt", place / "tokens"
     text.write_text("\n".join([*SOURCES, *TARGETS]), "utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(pieces), vocab_size=60, model_type="bpe", minloglevel=2
+        input=str(text), model_prefix=str(tokens), vocab_size=60, model_type="bpe", minloglevel=2
     )
-    learned = sentencepiece.SentencePieceProcessor(model_file=f"{pieces}.model")
-    own = [learned.id_to_piece(index) for index in range(len(learned))]
-    vocabulary = {piece: index for index, piece in enumerate(dict.fromkeys([*_PLAIN_MARKS.values(), *own]))}
+    learned = sentencepiece.SentencePieceProcessor(model_file=f"{tokens}.model")
+    own = [learned.id_to_token(index) for index in range(len(learned))]
+    vocabulary = {token: index for index, token in enumerate(dict.fromkeys([*_PLAIN_MARKS.values(), *own]))}
     (place / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
-    tokenizer = M2M100Tokenizer(str(place / "vocab.json"), f"{pieces}.model", model_max_length=64)
+    tokenizer = M2M100Tokenizer(str(place / "vocab.json"), f"{tokens}.model", model_max_length=64)
     set_languages(tokenizer, source_code="en", target_code="de")
     return tokenizer
 
 
 def _mbart_tokenizer() -> PreTrainedTokenizerBase:
     """Return a tokenizer whose code of the target language starts the decoder."""
-    learned = _learn_pieces().get_vocab()
-    pieces = [(piece, -float(index)) for piece, index in sorted(learned.items(), key=lambda item: item[1])]
-    tokenizer = MBartTokenizer(vocab=pieces)
+    learned = _learn_tokens().get_vocab()
+    tokens = [(token, -float(index)) for token, index in sorted(learned.items(), key=lambda item: item[1])]
+    tokenizer = MBartTokenizer(vocab=tokens)
     tokenizer.model_max_length = 64
     set_languages(tokenizer, source_code="en_XX", target_code="de_DE")
     return tokenizer
@@ -461,13 +461,13 @@ def write_translator(directory: Path, family: str, *, seed: int = 1, **configure
     parts = directory.parent / f"{directory.name}.parts"
     parts.mkdir()
     tokenizer: Any = _m2m100_tokenizer(parts) if family == "m2m100" else _OWN_TOKENIZERS.get(family, plain_tokenizer)()
-    said = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "pieces": len(tokenizer)}
+    said = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "tokens": len(tokenizer)}
     if family in ("marian", "pegasus", "t5"):
         said |= {"decoder_start_token_id": 1}
     if family == "marian":
         said |= {"decoder_vocab_size": len(tokenizer)}
     if family == "m2m100":
-        said |= {"pieces": len(tokenizer) + len(tokenizer.lang_code_to_id) + tokenizer.num_madeup_words}
+        said |= {"tokens": len(tokenizer) + len(tokenizer.lang_code_to_id) + tokenizer.num_madeup_words}
     known = "m2m100" if family == "nllb" else family
     model: Any = build(known, configure(known, heads=4, width=16, **{**said, **configured}), seed=seed)
     if family == "bart":
@@ -504,8 +504,8 @@ STRINGS = [" ".join([*letters, ">", *sorted(letters)]) for letters in product(LE
 
 
 def letter_tokenizer(letters: str = LETTERS, *, padding: str | None = "<pad>", **how: Any) -> PreTrainedTokenizerFast:
-    """Return a tokenizer with a piece per letter; `padding` may be its end piece `</s>`, or None."""
-    vocabulary = {piece: index for index, piece in enumerate(["<pad>", "<s>", "</s>", ">", *letters])}
+    """Return a tokenizer with a token per letter; `padding` may be its end token `</s>`, or None."""
+    vocabulary = {token: index for index, token in enumerate(["<pad>", "<s>", "</s>", ">", *letters])}
     words = Tokenizer(models.WordLevel(vocabulary, unk_token="<pad>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     marks = {"pad_token": padding, "bos_token": "<s>", "eos_token": "</s>"}
@@ -514,19 +514,19 @@ def letter_tokenizer(letters: str = LETTERS, *, padding: str | None = "<pad>", *
 
 def train_sorter() -> PreTrainedModel:
     """Return a decoder of 3 layers of 3 heads that sorts every string."""
-    sizes = {"layers": 3, "heads": 3, "width": 24, "forward": 48, "positions": 32, "pieces": 7}
+    sizes = {"layers": 3, "heads": 3, "width": 24, "forward": 48, "positions": 32, "tokens": 7}
     model: Any = build("llama", configure("llama", **sizes, num_key_value_heads=3), seed=1).train()
-    pieces = pieces_of_strings()
+    tokens = tokens_of_strings()
     optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
     for _ in range(400):
         optimiser.zero_grad()
-        model(pieces, labels=pieces).loss.backward()
+        model(tokens, labels=tokens).loss.backward()
         optimiser.step()
     return model.eval().requires_grad_(False)
 
 
-def pieces_of_strings() -> torch.Tensor:
-    """Return the pieces of all strings, (27, 7)."""
+def tokens_of_strings() -> torch.Tensor:
+    """Return the tokens of all strings, (27, 7)."""
     return letter_tokenizer()(STRINGS, return_tensors="pt")["input_ids"]
 
 

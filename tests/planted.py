@@ -32,16 +32,16 @@ def batch_of(
     heads: Mapping[Site, Sequence[Pointer]],
     *,
     positions: Sequence[int] | None = None,
-    pieces: Sequence[Sequence[int]] | None = None,
+    tokens: Sequence[Sequence[int]] | None = None,
     strength: float = 0.7,
 ) -> MapBatch:
-    """Return sentences as one batch: CLS, a piece per word, end mark, padding on the right.
+    """Return sentences as one batch: CLS, a token per word, end mark, padding on the right.
 
     Args:
         sentences: The sentences.
         heads: By encoder site, where each head points.
         positions: Their places in the set; 0, 1, ... unless given.
-        pieces: The index of each word's piece in the vocabulary; 3, 4, ... unless given.
+        tokens: The index of each word's token in the vocabulary; 3, 4, ... unless given.
         strength: The largest weight. The rest goes to CLS, so that only its exclusion shows where a head points, but
             for a little that all keys share.
     """
@@ -50,7 +50,7 @@ def batch_of(
     tokens = torch.full((len(sentences), length), PAD)
     for row, sentence in enumerate(sentences):
         size = len(sentence.words)
-        words = list(range(3, 3 + size)) if pieces is None else list(pieces[row])
+        words = list(range(3, 3 + size)) if tokens is None else list(tokens[row])
         tokens[row, : size + 2] = torch.tensor([CLS, *words, END])
     ordinary = tokens > PAD
     spans = pad_spans([[(word.start, word.end) for word in sentence.words] for sentence in sentences], ordinary)
@@ -64,7 +64,7 @@ def batch_of(
         reads="E",
         ordinary={"E": (ordinary, ordinary)},
         real={"E": (tokens != PAD, tokens != PAD)},
-        pieces=tokens,
+        tokens=tokens,
         spans=spans,
         uses=dict.fromkeys(heads, 1),
         show=show,

@@ -39,9 +39,9 @@ sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "nu
 model = GatedBert(GatedConfig(vocab_size=30, attn_implementation="eager", **sizes)).eval()
 for weights in model.parameters():
     torch.nn.init.normal_(weights, std=0.3)
-pieces = torch.randint(1, 30, (3, 7))
+tokens = torch.randint(1, 30, (3, 7))
 verification._SHARE = 0.0  # equal to the last digits
-print(check_interventions(model, Trial({"input_ids": pieces, "attention_mask": torch.ones_like(pieces)})))
+print(check_interventions(model, Trial({"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})))
 """
 ENTRY = '    Family(name="Gated", types=("gated-bert",), others=("features",)),\n'
 

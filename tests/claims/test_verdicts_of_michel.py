@@ -36,7 +36,7 @@ def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None
 
 
 def predicted(rows: Iterable[Row]) -> list[Row]:
-    """Return rows as those of a decoder: next pieces in %, of which the most frequent piece is 20."""
+    """Return rows as those of a decoder: next tokens in %, of which the most frequent token is 20."""
     usual = {"run": "wikitext.baseline.seed1", "kind": "D", "metric": "next", "chance": 20.0}
     return [usual | row for row in rows]
 
@@ -218,7 +218,7 @@ def test_m7_is_judged_by_the_order_of_the_paper_or_else_by_the_main_one() -> Cas
 @verdicts_on("M7")
 def test_shares_of_a_score_begin_at_chance() -> Cases:
     late = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
-    pieces = [100, 100, 100, 100, 100, 99, 97, 80, 60, 40, 20]
+    tokens = [100, 100, 100, 100, 100, 99, 97, 80, 60, 40, 20]
 
     def labels(kept: Sequence[float], width: float) -> Mapping[str, Any]:
         return {"pruning": classified(curve(kept, width=width)), "ablation": classified(HEADS)}
@@ -234,9 +234,9 @@ def test_shares_of_a_score_begin_at_chance() -> Cases:
     yield FAILS, labels([100, 99.6, 97, 95, 94, 93, 80, 70, 60, 55, 50], 0.5), "14 [12, 17] %"
     yield UNDECIDED, labels(late, 2.0), "42 [6, 47] %"
     # 97.6 % is 100 % less 3 % of 80 points: at 0.5 + 0.1 * 1.4 / 2
-    yield HOLDS, text(curve(pieces, width=0.2)), "57 [56, 58] % of heads removable; 100 [100, 100] % of the score"
-    yield NOT_COMPARABLE, scoring(20.5), "the full model scores only 0.50 points of next pieces predicted above chance"
-    yield NOT_COMPARABLE, scoring(10.2), "the full model scores 9.80 points of next pieces predicted below chance"
+    yield HOLDS, text(curve(tokens, width=0.2)), "57 [56, 58] % of heads removable; 100 [100, 100] % of the score"
+    yield NOT_COMPARABLE, scoring(20.5), "the full model scores only 0.50 points of next tokens predicted above chance"
+    yield NOT_COMPARABLE, scoring(10.2), "the full model scores 9.80 points of next tokens predicted below chance"
 
 
 EVEN = [100.0 - 10 * step for step in range(11)]

@@ -90,7 +90,7 @@ def of_trained(request, _):
             (batch,) = model.batches([source], [target], sentences=1)
             given = {"attention_mask": batch.mask, "decoder_input_ids": batch.previous}
             chances = model.model(batch.source, **given).logits[0].double().softmax(-1)
-            nats = -sum(float(chances[place, piece].log()) for place, piece in enumerate(batch.target[0].tolist()))
+            nats = -sum(float(chances[place, token].log()) for place, token in enumerate(batch.target[0].tolist()))
             found.append((nats, batch.target.shape[1]))
         return found
 
@@ -146,7 +146,7 @@ def translators(tmp_path_factory):
 
 
 GIVEN = {"bart": 1, "nllb": 1, "m2m100": 1}
-"""The number of given pieces with which the labels of a family begin."""
+"""The number of given tokens with which the labels of a family begin."""
 
 
 def of_translator(request, family):
@@ -174,16 +174,16 @@ def of_translator(request, family):
 DOCUMENTS = [
     " ".join(random.Random(number).choices([*ascii_lowercase, "</s>"], k=2 + 5 * number % 23)) for number in range(12)
 ]
-"""Of 2 to 24 pieces, some of them end pieces."""
+"""Of 2 to 24 tokens, some of them end tokens."""
 
 DECODERS = {
     "gpt2, right": {"padding_side": "right"},
-    "gpt2, left, no padding piece": {"padding_side": "left", "padding": None},
+    "gpt2, left, no padding token": {"padding_side": "left", "padding": None},
     "llama, left": {"padding_side": "left"},
-    "llama, right, end piece": {"padding_side": "right", "padding": "</s>"},
+    "llama, right, end token": {"padding_side": "right", "padding": "</s>"},
     **{family: {} for family in ("gpt-neox", "qwen3", "cohere", "granite")},
 }
-"""Families; and the side on which a tokenizer pads by default, and with which piece."""
+"""Families; and the side on which a tokenizer pads by default, and with which token."""
 
 
 def of_decoder(request, name):
@@ -202,9 +202,9 @@ def of_decoder(request, name):
     def library():
         found = []
         for window in windows.windows:
-            pieces = torch.tensor(window.pieces)
-            logits = made(pieces[None]).logits[0, window.first - 1 : -1]
-            found.append((float(cross_entropy(logits, pieces[window.first :], reduction="sum")), len(logits)))
+            tokens = torch.tensor(window.tokens)
+            logits = made(tokens[None]).logits[0, window.first - 1 : -1]
+            found.append((float(cross_entropy(logits, tokens[window.first :], reduction="sum")), len(logits)))
         return found
 
     def workload(model):
@@ -298,7 +298,7 @@ def test_a_saved_model_is_loaded(case, tmp_path):
         model.save(tmp_path / "saved")
         again = case.reload(tmp_path / "saved")
         assert (again.removed, again.sites) == (model.removed, model.sites)
-        assert getattr(again, "forbidden", None) == getattr(model, "forbidden", None)  # pieces of translations
+        assert getattr(again, "forbidden", None) == getattr(model, "forbidden", None)  # tokens of translations
         assert_same(case.judged(5, every).judge(again), case.judged(5, every).judge(model), every, gone)
 
 

@@ -113,11 +113,11 @@ def test_one_batch_carries_several_masks_in_greedy_generation(lively, texts):
         for site in lively.sites
     }
     lively.gates.set(rows)
-    together = lively.translate_pieces(batches, LIMITS)
+    together = lively.translate_tokens(batches, LIMITS)
     alone = []
     for mask in masks:
         with lively.gates.masked(mask):
-            alone += lively.translate_pieces(lively.batches(sources[:1], sentences=1), LIMITS)
+            alone += lively.translate_tokens(lively.batches(sources[:1], sentences=1), LIMITS)
     assert together == alone
     assert len({tuple(row) for row in alone}) > 1
 
@@ -177,7 +177,7 @@ def test_resampled_heads_say_what_they_say_of_another_example(lively, batch):
     assert torch.equal(seen_z(lively, batch)[site], plain[site])
 
 
-def test_heads_that_attend_to_the_first_piece_alone_say_its_value(tmp_path):
+def test_heads_that_attend_to_the_first_token_alone_say_its_value(tmp_path):
     written = write_language_model(tmp_path / "epoch1", build_small("llama"), letter_tokenizer(ascii_lowercase))
     model = CausalModel.load(written, "cpu")
     (batch,) = model.sentence_batches(["a b c d e", "f g h"], 2)

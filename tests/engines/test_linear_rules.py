@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 WIDTH, HEADS = 8, 2
-PIECES = torch.tensor([[1, 4, 2, 0, 3], [5, 2, 2, 1, 0]])  # (B, T)
+TOKENS = torch.tensor([[1, 4, 2, 0, 3], [5, 2, 2, 1, 0]])  # (B, T)
 
 
 def random(*shape, seed=0):
@@ -98,7 +98,7 @@ def explained(layer, rule, *, place=(0, 2)):
     """Return every output at one position (width,), and the sum of the relevances of all inputs for each."""
     rules = LinearRules(rule)
     with torch.enable_grad(), rules:
-        outputs = layer(functional.embedding(PIECES, EMBEDDINGS))[place]
+        outputs = layer(functional.embedding(TOKENS, EMBEDDINGS))[place]
     sums = []
     for output in outputs:
         gradients = torch.autograd.grad(output, rules.inputs, retain_graph=True, allow_unused=True)
@@ -109,7 +109,7 @@ def explained(layer, rule, *, place=(0, 2)):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_relevance_is_conserved_and_the_forward_pass_stays_as_it_is(name):
-    plain = LAYERS[name](functional.embedding(PIECES, EMBEDDINGS))[0, 2]
+    plain = LAYERS[name](functional.embedding(TOKENS, EMBEDDINGS))[0, 2]
     for about, rule in RULES.items():
         outputs, sums = explained(LAYERS[name], rule)
         assert_close(outputs, plain, about, rtol=1e-12, atol=1e-12)
@@ -297,7 +297,7 @@ class TestLinearisedBlock:
         return lambda changed: forward(changed, constants)
 
     def test_a_heads_relevance_is_what_its_z_adds(self):
-        x = EMBEDDINGS[PIECES]
+        x = EMBEDDINGS[TOKENS]
         with torch.enable_grad(), LinearRules(EpsilonRule(1e-12)):
             output = self.block(x.clone().requires_grad_())
         z = self.SEEN["z"]

@@ -1,4 +1,4 @@
-"""Attention maps are the ones the model uses; pieces know their places; observing has no effect."""
+"""Attention maps are the ones the model uses; tokens know their places; observing has no effect."""
 
 import pytest
 import torch
@@ -75,14 +75,14 @@ def test_a_site_without_heads_is_passed_over(load):
     assert seen == {"E2": 3}
 
 
-def test_places_stand_where_pieces_count():
+def test_places_stand_where_tokens_count():
     spans = pad_spans([[(0, 2), (3, 4)], [(1, 5)]], ORDINARY)
     assert spans.tolist() == [[[-1, -1], [0, 2], [3, 4], [-1, -1]], [[1, 5], [-1, -1], [-1, -1], [-1, -1]]]
     assert pad_spans([[], []], torch.zeros(2, 1, dtype=torch.bool)).tolist() == [[[-1, -1]]] * 2
 
 
-def test_another_number_of_pieces_is_refused():
-    with pytest.raises(HeadroomError, match="1 aligned pieces, but the model reads 2"):
+def test_another_number_of_tokens_is_refused():
+    with pytest.raises(HeadroomError, match="1 aligned tokens, but the model reads 2"):
         pad_spans([[(0, 2)], [(1, 5)]], ORDINARY)
 
 
@@ -91,7 +91,7 @@ def translating(toy):
 
 
 def texts_of(batch, row, text):
-    """Return the text of the counting pieces of a row."""
+    """Return the text of the counting tokens of a row."""
     return [text[start:end] for start, end in batch.spans[row].tolist() if start >= 0]
 
 
@@ -131,9 +131,9 @@ class TestTranslation:
     def test_frequencies_are_those_of_the_training_text(self, engine, toy, model, tmp_path):
         counts = engine.frequencies(model)
         rows = model.words.read(read_lines(toy.corpus / "train.source"))
-        pieces = [piece for row in rows for piece in row[:-1]]
-        assert int(counts.sum()) == len(pieces)
-        assert all(int(counts[piece]) == pieces.count(piece) for piece in set(pieces[:50]))
+        tokens = [token for row in rows for token in row[:-1]]
+        assert int(counts.sum()) == len(tokens)
+        assert all(int(counts[token]) == tokens.count(token) for token in set(tokens[:50]))
         engine.corpus = tmp_path
         assert engine.frequencies(model) is None
         write_lines(tmp_path / "train.source", [])
@@ -160,7 +160,7 @@ class TestClassification:
 
     @torch.inference_mode()
     @pytest.mark.parametrize("family", ["bert", "roberta", "deberta-v3"])
-    def test_places_of_pieces_are_known_but_those_of_separators_padding_and_what_is_cut(self, engine, written, family):
+    def test_places_of_tokens_are_known_but_those_of_separators_padding_and_what_is_cut(self, engine, written, family):
         model = engine.load(str(written(family)), maps=True)
         text = LabelledText(["the dog", "a cat sees ÿ the child"], ["a cat", "the cat"], ["no", "yes"])
         batches = engine.example_batches(model, text, 2)
@@ -169,8 +169,8 @@ class TestClassification:
             for batch in batches
             for row, position in enumerate(batch.positions)
         }
-        assert counts == {0: 4, 1: 8}  # unknown pieces count
-        assert all(torch.equal(batch.real["E"][0], batch.pieces != model.tokenizer.pad_token_id) for batch in batches)
+        assert counts == {0: 4, 1: 8}  # unknown tokens count
+        assert all(torch.equal(batch.real["E"][0], batch.tokens != model.tokenizer.pad_token_id) for batch in batches)
 
         lines = ["the dog sees", "a small cat.", "Dogs xq and the child"]
         for batch in engine.sentence_batches(model, lines, 2):
@@ -202,7 +202,7 @@ class TestClassification:
         assert not torch.equal(load().model.state_dict()[name], one[name])
 
 
-def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
+def test_text_that_no_token_fits_is_refused(toy, model, monkeypatch):
     monkeypatch.setattr(model.tokenizer, "tokenize", lambda _: ["▁zzz", "qqq", "▁xyz"])
     with pytest.raises(HeadroomError, match="cannot be aligned"):
         translating(toy).sentence_batches(model, ["The dog sees a cat."], 1)

@@ -64,10 +64,10 @@ def learn(model: Any, batch: Callable[[int], dict[str, Any]], updates: int) -> N
 
 
 def encoded(tokenizer: Any, texts: Sequence[str], labels: str = "labels") -> dict[str, torch.Tensor]:
-    """Return texts in pieces, and the same as labels, without padding."""
-    pieces = tokenizer(texts, return_tensors="pt", padding=True)
-    asked = pieces["input_ids"].masked_fill(pieces["attention_mask"] == 0, -100)
-    return {"input_ids": pieces["input_ids"], "attention_mask": pieces["attention_mask"], labels: asked}
+    """Return texts in tokens, and the same as labels, without padding."""
+    tokens = tokenizer(texts, return_tensors="pt", padding=True)
+    asked = tokens["input_ids"].masked_fill(tokens["attention_mask"] == 0, -100)
+    return {"input_ids": tokens["input_ids"], "attention_mask": tokens["attention_mask"], labels: asked}
 
 
 def sorting(count: int, seed: int) -> list[str]:
@@ -100,8 +100,8 @@ def bring_translator() -> tuple[Any, Any, dict[str, list[str]]]:
     tokenizer = plain_tokenizer()
     size = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64, "dropout": 0.0}
     marks = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
-    pieces = {"vocab_size": len(tokenizer), "decoder_vocab_size": len(tokenizer), "forced_eos_token_id": None}
-    model = MarianMTModel(MarianConfig(**SHAPE, **size, **marks, **pieces))
+    tokens = {"vocab_size": len(tokenizer), "decoder_vocab_size": len(tokenizer), "forced_eos_token_id": None}
+    model = MarianMTModel(MarianConfig(**SHAPE, **size, **marks, **tokens))
 
     def batch(update: int) -> dict[str, Any]:
         source, target = translated(32, update)
@@ -113,7 +113,7 @@ def bring_translator() -> tuple[Any, Any, dict[str, list[str]]]:
 
 def bring_classifier() -> tuple[Any, Any, dict[str, list[str]]]:
     tokenizer = toy_tokenizer("bert", words=SOURCES)
-    model = toy_model(toy_configuration("bert", labels=("new", "again"), pieces=len(tokenizer)), lively=False)
+    model = toy_model(toy_configuration("bert", labels=("new", "again"), tokens=len(tokenizer)), lively=False)
 
     def batch(update: int) -> dict[str, Any]:
         texts, labels = labelled(64, update)

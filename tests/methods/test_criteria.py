@@ -54,9 +54,9 @@ def test_mistakes_in_settings_are_told_with_their_keys():
         (check_compared("t", ["confidence"], ["confidence"], needs), ["rescored: 'confidence' cannot be scored again"]),
     ):
         assert len(found) == len(reported)
-        for line, piece in zip(found, reported):
+        for line, token in zip(found, reported):
             assert re.match(r"configuration: t\.(pruning|bakeoff)\.\w+: ", line)
-            assert piece in line
+            assert token in line
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():

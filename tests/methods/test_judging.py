@@ -50,10 +50,10 @@ def test_scores_equal_sacrebleu_on_the_translations(lively, judged, beam):
 
 
 @torch.inference_mode()
-def test_the_loss_is_per_piece_over_the_whole_set(lively, judged):
+def test_the_loss_is_per_token_over_the_whole_set(lively, judged):
     (batch,) = lively.batches(judged.sources, judged.references.references, sentences=12)
-    nats, pieces = lively.losses(batch)
-    expected = float(nats.sum()) / int(pieces.sum())
+    nats, tokens = lively.losses(batch)
+    expected = float(nats.sum()) / int(tokens.sum())
     assert judged.judge(lively).scores["loss"] == pytest.approx(expected, rel=1e-5)
 
 
@@ -82,8 +82,8 @@ def test_a_difference_is_masked_less_full(lively, judge, judged):
 
 def test_an_intervention_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
     calls = []
-    translate, under = lively.translate_pieces, Seq2SeqSet.translate_under
-    monkeypatch.setattr(lively, "translate_pieces", lambda *a, **k: calls.append(1) or translate(*a, **k))
+    translate, under = lively.translate_tokens, Seq2SeqSet.translate_under
+    monkeypatch.setattr(lively, "translate_tokens", lambda *a, **k: calls.append(1) or translate(*a, **k))
     monkeypatch.setattr(Seq2SeqSet, "translate_under", lambda *a: calls.append(1) or under(*a))
     for one in (ONE, PLAIN, Intervention.parse("E1:1"), ONE, Intervention.parse("D1:2")):
         list(judge.compared(one))

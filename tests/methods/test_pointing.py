@@ -1,4 +1,4 @@
-"""Confidence, offsets and rare pieces of planted heads, worked out by hand; the maps that a page shows."""
+"""Confidence, offsets and rare tokens of planted heads, worked out by hand; the maps that a page shows."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -10,12 +10,12 @@ import torch
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
 from headroom.methods.pointing import (
-    RarePieces,
+    RareTokens,
     between_units,
     measure_pointing,
     membership,
-    piece_pointing,
-    unit_of_pieces,
+    token_pointing,
+    unit_of_tokens,
     units,
 )
 from headroom.methods.traces import entry, nearest_to_roles, word_maps
@@ -36,7 +36,7 @@ def itself(_, query):
 
 def look(batches, heads, **options):
     given = {"frequencies": None, "frequent": 2, "resamples": 20, **options}
-    found = piece_pointing(batches, names(heads), **given)
+    found = token_pointing(batches, names(heads), **given)
     return {(one.measure, one.head, one.target, one.half): one for one in found}
 
 
@@ -46,7 +46,7 @@ def found():
     return look([batch_of([THREE, FIVE], heads)], heads)
 
 
-def test_confidence_is_the_mean_over_tokens_without_special_pieces(found):
+def test_confidence_is_the_mean_over_tokens_without_special_tokens(found):
     """A sentence's first word has none before it: its weight is on CLS, the rest of its keys have 0.001 each."""
     one = found["confidence", Head("E", 1, 1), "", "all"]
     assert one.value == pytest.approx((2 * 0.7 + 0.001 + 4 * 0.7 + 0.001) / 8)
@@ -57,19 +57,19 @@ def test_confidence_is_the_mean_over_tokens_without_special_pieces(found):
     assert found["confidence", Head("E", 1, 2), "", "all"].value == pytest.approx(0.7)
 
 
-# pieces by frequency: 3 > 4 > 5 > 6 = 7 > 8
+# tokens by frequency: 3 > 4 > 5 > 6 = 7 > 8
 FREQUENCIES = torch.tensor([0, 0, 0, 90, 50, 20, 5, 5, 1])
 
 
-def rare(pieces, pointer, frequent):
+def rare(tokens, pointer, frequent):
     heads = {SITE: [pointer, itself]}
-    sentences = [THREE if len(row) == 3 else FIVE for row in pieces]
-    return look([batch_of(sentences, heads, pieces=pieces)], heads, frequencies=FREQUENCIES, frequent=frequent)
+    sentences = [THREE if len(row) == 3 else FIVE for row in tokens]
+    return look([batch_of(sentences, heads, tokens=tokens)], heads, frequencies=FREQUENCIES, frequent=frequent)
 
 
-def test_a_head_that_points_to_the_rarest_piece():
-    pieces = [[3, 8, 4], [3, 6, 4, 5, 3]]
-    found = rare(pieces, lambda *_: 1, 2)
+def test_a_head_that_points_to_the_rarest_token():
+    tokens = [[3, 8, 4], [3, 6, 4, 5, 3]]
+    found = rare(tokens, lambda *_: 1, 2)
     for target, chance in (("rarest", (3 / 3 + 5 / 5) / 8), ("two-rarest", (2 * 3 / 3 + 2 * 5 / 5) / 8)):
         one = found["rare", Head("E", 1, 1), target, "all"]
         assert (one.value, one.count) == (1, 8)
@@ -79,17 +79,17 @@ def test_a_head_that_points_to_the_rarest_piece():
     assert found["rare", Head("E", 1, 2), "two-rarest", "all"].value == pytest.approx(4 / 8)
 
 
-def test_sentences_of_frequent_pieces_alone_do_not_count():
+def test_sentences_of_frequent_tokens_alone_do_not_count():
     assert rare([[3, 8, 4], [3, 4, 4, 3, 3]], itself, 2)["rare", Head("E", 1, 1), "rarest", "all"].count == 3
     assert not [key for key in rare([[3, 4, 4], [3, 4, 4, 3, 3]], itself, 2) if key[0] == "rare"]
 
 
-def test_equally_rare_pieces_are_all_right_and_chance_knows():
+def test_equally_rare_tokens_are_all_right_and_chance_knows():
     heads = {SITE: [itself, itself]}
-    batch = batch_of([FIVE], heads, pieces=[[3, 6, 7, 6, 4]])
-    pieces = RarePieces.of(batch, FREQUENCIES, 2)
-    assert pieces.right[0, 0].tolist() == [False, False, True, True, True, False, False]
-    assert pieces.right[1, 0].tolist() == [False, False, True, True, True, False, False]
+    batch = batch_of([FIVE], heads, tokens=[[3, 6, 7, 6, 4]])
+    tokens = RareTokens.of(batch, FREQUENCIES, 2)
+    assert tokens.right[0, 0].tolist() == [False, False, True, True, True, False, False]
+    assert tokens.right[1, 0].tolist() == [False, False, True, True, True, False, False]
     one = rare([[3, 8, 8], [3, 6, 7, 6, 4]], lambda *_: 2, 2)["rare", Head("E", 1, 1), "rarest", "all"]
     assert one.value == 1
     assert one.baseline == pytest.approx((2 + 3) / 8)
@@ -132,15 +132,15 @@ def test_words_of_a_multiword_token_are_one_unit():
     assert ends.tolist() == [1, 7, 10]
 
 
-def test_a_piece_belongs_to_the_unit_in_which_it_begins_or_before_which_it_stands():
+def test_a_token_belongs_to_the_unit_in_which_it_begins_or_before_which_it_stands():
     ends = numpy.array([1, 7, 10])
     # CLS, I, a lone mark before don't, don, 't go (two words), o, the end mark, white space at the end
     spans = numpy.array([(-1, -1), (0, 1), (1, 2), (2, 5), (5, 9), (9, 10), (-1, -1), (10, 10)])
-    assert unit_of_pieces(spans, ends).tolist() == [-1, 0, 1, 1, 1, 2, -1, -1]
+    assert unit_of_tokens(spans, ends).tolist() == [-1, 0, 1, 1, 1, 2, -1, -1]
 
 
-def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces():
-    # pieces: special, a1, a2, b, special; units a (two pieces), b, and c, which has none
+def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_tokens():
+    # tokens: special, a1, a2, b, special; units a (two tokens), b, and c, which has none
     member = membership([numpy.array([-1, 0, 0, 1, -1])], [3], 5)
     weights = torch.tensor(
         [

@@ -24,15 +24,15 @@ class TestTranslation:
         small, large = (relevances(exact, batches, rule=EpsilonRule(epsilon)) for epsilon in (1e-9, 0.1))
         assert small.conservation_error < 1e-6
         assert large.conservation_error > 1e-3
-        pieces = [len(row) for row in exact.words.write(few[1])]  # with the end of the sentence
-        assert small.steps.tolist() == pieces
+        tokens = [len(row) for row in exact.words.write(few[1])]  # with the end of the sentence
+        assert small.steps.tolist() == tokens
         for shares in small.sums["relevance"].values():
             assert shares.sum(axis=1) == pytest.approx(small.steps)
         assert any((sums < 0).any() for sums in small.sums["signed"].values())
 
     @pytest.mark.parametrize("alpha", [0.5, 1, 2])
     def test_by_alpha_beta_it_is_conserved_and_up_to_alpha_1_of_one_sign(self, lively, texts, alpha):
-        """The explained logits, of the likeliest pieces, are positive here."""
+        """The explained logits, of the likeliest tokens, are positive here."""
         batches = lively.batches(*(side[:4] for side in texts), sentences=4)
         found = relevances(lively, batches, rule=AlphaBetaRule(alpha, 1e-6))
         assert found.conservation_error < 1e-3

@@ -14,7 +14,7 @@ from headroom.data.trees import ParsedSentence, Word
 from headroom.experiments.phenomena.forced_choice import ForcedChoices, compare_cases, random_groups, read_cases
 from headroom.experiments.phenomena.stage import groups
 from headroom.experiments.roles.stage import find_roles
-from headroom.methods.pointing import measure_pointing, piece_pointing
+from headroom.methods.pointing import measure_pointing, token_pointing
 from headroom.methods.syntax import (
     best_offset,
     hits_at,
@@ -129,8 +129,8 @@ def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
         "headroom.experiments.roles.stage.POSITIONAL_SHARE", 0.8
     )  # short sentences, whose first words have none before
     batches, syntax = planted
-    pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
-    roles = find_roles(rows_of([*pieces, *syntax]))
+    tokens = token_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
+    roles = find_roles(rows_of([*tokens, *syntax]))
     found = {(role.row["trees"], role.row["head"], role.role, role.row["target"]): role.best for role in roles}
     assert found == {
         ("", 3, "positional", "-1"): 0,
@@ -139,8 +139,8 @@ def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
         ("gold", 2, "syntactic", "obj:to-governor"): 1,
     }
     batches, syntax = look({SITE: [anywhere] * 4})
-    pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
-    assert find_roles(rows_of([*pieces, *syntax])) == []
+    tokens = token_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
+    assert find_roles(rows_of([*tokens, *syntax])) == []
 
 
 def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
@@ -211,7 +211,7 @@ def test_moved_arcs_keep_their_distances_and_leave_their_place():
     assert {next(iter(move_arcs(arcs, ALL, random.Random(seed)))) for seed in range(20)} == {2, 4, 5}
     assert move_arcs({0: frozenset({5})}, ALL, random.Random(1)) == {}, "no other position"
     assert move_arcs({1: frozenset({0})}, {0, 1, 2, 4}, random.Random(1)) == {2: {1}}, (
-        "not the position of a unit without pieces"
+        "not the position of a unit without tokens"
     )
 
 
@@ -249,7 +249,7 @@ SITES = [Site("E", 1, 4), Site("A", 1, 4), Site("D", 1, 4)]
 
 
 def alone(model, source, words):
-    """Return the log-probabilities of the pieces of a translation, and the best pieces, in a batch of one."""
+    """Return the log-probabilities of the tokens of a translation, and the best tokens, in a batch of one."""
     (batch,) = model.batches([source], [" ".join(words)], sentences=1)
     logits = model.logits(batch)[0].log_softmax(-1)
     return logits.gather(-1, batch.target[0][:, None])[:, 0], logits.argmax(-1) == batch.target[0]

@@ -1,6 +1,6 @@
 """What a user gets wrong in a configuration: each mistake is told before any job, in one line that begins with its key.
 
-A row is a change of a right configuration and pieces of the message; single mistakes are tested here alone.
+A row is a change of a right configuration and tokens of the message; single mistakes are tested here alone.
 """
 
 import re
@@ -136,7 +136,7 @@ corpus: {source: files} => tasks.text.corpus: no text; give path, or valid and t
 corpus.test: t => tasks.text.corpus: give either path, or valid and test
 corpus.valid_share: 0.6, corpus.test_share: 0.6 => tasks.text.corpus: valid_share 0.6 and
 corpus.far: {check: f} => tasks.text.corpus.far: 'check' cannot name a far-domain
-windows: {length: 8, stride: 9} => tasks.text.windows: stride 9 leaves pieces out
+windows: {length: 8, stride: 9} => tasks.text.windows: stride 9 leaves tokens out
 pairs: {path: ""} => tasks.text.pairs.path:
 treebank: {source: generated} => tasks.text.treebank.source: text that is not generated
 ablation: {far_sets: [moon]} => tasks.text.ablation.far_sets: 'moon' is not a far domain
@@ -189,8 +189,8 @@ def test_a_mistake_is_one_line_with_its_key(base: str, tmp_path: Path, monkeypat
     wrong = []
     for changes, message in re.findall(r"^(.+?)\s+=> (.+)$", ROWS[base], flags=re.M):
         lines = mistakes(configured(base, changes))
-        pieces = message.split(" … ")
-        fitting = [line for line in lines if all(piece in line for piece in pieces)]
+        tokens = message.split(" … ")
+        fitting = [line for line in lines if all(token in line for token in tokens)]
         if len(fitting) != 1 or not all(line.startswith("configuration: ") for line in lines):
             wrong.append((changes, message, lines))
     assert not wrong, "\n".join(map(str, wrong))

@@ -11,7 +11,7 @@ import torch
 from headroom.core.heads import Head
 from headroom.experiments.scores.declared import SCORES
 from headroom.models.causal.engine import CausalEngine
-from models import pieces_of_strings
+from models import tokens_of_strings
 from study import run_stage
 from torch import Tensor
 from torch.nn.functional import cross_entropy
@@ -22,7 +22,7 @@ Kept = tuple[int, ...]
 HEADS = [Head("D", layer, head) for layer in (1, 2, 3) for head in (1, 2, 3)]
 ALL = (1,) * 9
 NONE = (0,) * 9
-TARGETS = pieces_of_strings()[:, 1:]
+TARGETS = tokens_of_strings()[:, 1:]
 SETS = {"test": slice(None), "choose": slice(0, None, 2)}
 """The strings of the sets: all, and every second one."""
 
@@ -40,8 +40,8 @@ def engine_of(place: Path) -> CausalEngine:
     return CausalEngine(corpus=place / "corpus", checkpoint=place / "run/epoch2", device="cpu")
 
 
-def logits_under(model: Any, act: Callable[[int, Tensor], Tensor], pieces: Tensor | None = None) -> Tensor:
-    """Return the logits of pieces, by default of all strings, (27, 7, V), by hooks of plain torch.
+def logits_under(model: Any, act: Callable[[int, Tensor], Tensor], tokens: Tensor | None = None) -> Tensor:
+    """Return the logits of tokens, by default of all strings, (27, 7, V), by hooks of plain torch.
 
     The z of a layer, (B, T, H, d), becomes what `act` returns for the index of the layer and z.
     """
@@ -52,14 +52,14 @@ def logits_under(model: Any, act: Callable[[int, Tensor], Tensor], pieces: Tenso
         )
         for index, layer in enumerate(model.model.layers)
     ]
-    logits = model(pieces_of_strings() if pieces is None else pieces).logits
+    logits = model(tokens_of_strings() if tokens is None else tokens).logits
     for hook in hooks:
         hook.remove()
     return logits
 
 
 def logits_without(
-    model: Any, kept: Kept, stand_in: Callable[[int, Tensor], Tensor] | None = None, pieces: Tensor | None = None
+    model: Any, kept: Kept, stand_in: Callable[[int, Tensor], Tensor] | None = None, tokens: Tensor | None = None
 ) -> Tensor:
     """Return the logits with the z of the other heads zeroed, or replaced by a function of the layer and z."""
     open_ = torch.tensor(kept).view(len(model.model.layers), -1, 1)
@@ -68,7 +68,7 @@ def logits_without(
         added = torch.zeros_like(z) if stand_in is None else stand_in(layer, z)
         return z * open_[layer] + added * (1 - open_[layer])
 
-    return logits_under(model, act, pieces)
+    return logits_under(model, act, tokens)
 
 
 def nats_of(logits: Tensor) -> Tensor:

@@ -341,7 +341,7 @@ def prepared(tmp_path_factory):
 
 
 def indexed(output, split, side):
-    """Return the sentences of a binarised file as pieces, as fairseq reads them."""
+    """Return the sentences of a binarised file as tokens, as fairseq reads them."""
     from fairseq.data import Dictionary, data_utils
 
     dictionary = Dictionary.load(str(output / f"dict.{side}.txt"))
@@ -353,24 +353,24 @@ def indexed(output, split, side):
 @pytest.mark.long
 def test_fairseq_reads_back_every_sentence(prepared):
     corpus, output = prepared
-    pieces = Pieces(output / "sentencepiece.model")
+    tokens = Pieces(output / "sentencepiece.model")
     for side in ("source", "target"):
         train = read_lines(corpus / f"train.{side}")
-        assert [pieces.decode(line.split(" ")) for line in indexed(output, "train", side)] == train
+        assert [tokens.decode(line.split(" ")) for line in indexed(output, "train", side)] == train
         valid = read_lines(corpus / f"choose.{side}") + read_lines(corpus / f"check.{side}")
         read = indexed(output, "valid", side)
         assert len(read) == len(valid) == 21
         known = [pair for pair in zip(read, valid, strict=True) if "<unk>" not in pair[0]]
         assert len(known) > 15
-        assert all(pieces.decode(line.split(" ")) == sentence for line, sentence in known)
+        assert all(tokens.decode(line.split(" ")) == sentence for line, sentence in known)
     odd = indexed(output, "valid", "source")[3]
-    assert pieces.decode(odd.split(" ")).startswith("The dogs wait ")
+    assert tokens.decode(odd.split(" ")).startswith("The dogs wait ")
     assert odd.split().count("<unk>") == 1
 
 
 def test_too_large_a_vocabulary_leaves_nothing_new(toy, tmp_path):
     flags = ["--corpus", str(toy.corpus), "--output", str(tmp_path / "out")]
-    with pytest.raises(HeadroomError, match=r"vocabulary\.size: 30000 pieces, .* allows at most \d+;"):
+    with pytest.raises(HeadroomError, match=r"vocabulary\.size: 30000 tokens, .* allows at most \d+;"):
         run_stage(vocabulary, [*flags, "--size", "30000"])
     assert list((tmp_path / "out").iterdir()) == []
 

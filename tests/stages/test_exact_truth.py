@@ -330,9 +330,9 @@ def is_preferred(sorter, kept):
     tokenizer = letter_tokenizer()
 
     def probability(sentence):
-        pieces = torch.tensor([[tokenizer.bos_token_id, *tokenizer(sentence, add_special_tokens=False)["input_ids"]]])
-        nats = logits_without(sorter, kept, pieces=pieces).double().log_softmax(-1)
-        return sum(float(nats[0, place - 1, piece]) for place, piece in enumerate(pieces[0].tolist()) if place)
+        tokens = torch.tensor([[tokenizer.bos_token_id, *tokenizer(sentence, add_special_tokens=False)["input_ids"]]])
+        nats = logits_without(sorter, kept, tokens=tokens).double().log_softmax(-1)
+        return sum(float(nats[0, place - 1, token]) for place, token in enumerate(tokens[0].tolist()) if place)
 
     return [probability(good) > probability(bad) for _, good, bad in PAIRS]
 

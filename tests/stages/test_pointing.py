@@ -112,10 +112,10 @@ def test_a_classifier(own, tmp_path):
         live.attention.register_forward_hook(lambda *seen, site=live.site: maps.update({site.layer: seen[2][1][0]}))
     with torch.inference_mode():
         model.logits(batch)
-    pieces = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
+    tokens = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
     words, word = [], -1
-    for piece in pieces[1:-1]:
-        word += not piece.startswith("##")
+    for token in tokens[1:-1]:
+        word += not token.startswith("##")
         words.append(word)
     for layer, weights in maps.items():
         for head in range(4):
@@ -342,7 +342,7 @@ def test_weights_are_those_of_the_model(toy, tmp_path, monkeypatch):
         model.encode_sources(batch)
     rows = maps["E1"][0, 2, :-1, :-1]
     words = [
-        sum(piece.startswith("▁") for piece in model.tokenizer.tokenize(text)[: place + 1]) - 1
+        sum(token.startswith("▁") for token in model.tokenizer.tokenize(text)[: place + 1]) - 1
         for place in range(len(rows))
     ]
     # the words of the generated text are those between spaces, except the full stop at the end

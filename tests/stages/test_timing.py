@@ -60,4 +60,4 @@ def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
     second = {name: update() for name, update in updates.items()}
     assert first["plain"]["loss"] == pytest.approx(first["repelled"]["loss"])
     assert all(second[name]["loss"] < first[name]["loss"] for name in updates)
-    assert about["pieces"] > 0
+    assert about["tokens"] > 0

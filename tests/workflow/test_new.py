@@ -112,7 +112,7 @@ def test_numbers_of_a_model_without_its_weights() -> None:
     found = read_outline(HubModelSettings(path="mine"))
     assert found.parameters == sum(weight.numel() for weight in loaded.parameters())
     assert found.weight_bytes("bfloat16") == 2 * found.parameters
-    assert (found.heads, found.groups, found.longest, found.pieces) == (18, 6, 64, 100)
+    assert (found.heads, found.groups, found.longest, found.tokens) == (18, 6, 64, 100)
 
 
 def test_a_study_that_is_there_is_not_overwritten() -> None:

@@ -39,7 +39,7 @@ report --study x => error: output: missing
 """,
     flags=re.M,
 )
-"""Words after `python -m headroom`, and a piece of the message."""
+"""Words after `python -m headroom`, and a token of the message."""
 
 SOME = "--checkpoints x --corpus x --set check --output x"
 ONE = "--data x --work x --checkpoints x --output x"

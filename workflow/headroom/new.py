@@ -30,8 +30,8 @@ OPERATIONS = 1e14
 LOGITS = 4e8
 """Largest size of the logits of a batch in bytes."""
 
-PIECES = 64
-"""Typical number of pieces of a sentence."""
+TOKENS = 64
+"""Typical number of tokens of a sentence."""
 
 LENGTHS = (512, 256, 128)
 """Lengths of windows of a language model, the first one that leaves enough windows."""
@@ -151,9 +151,9 @@ def write_study(name: str, outline: "Outline", settings: HubModelSettings, text:
 
 
 def choose_sizes(outline: "Outline") -> tuple[int, int]:
-    """Return the number of pieces of an example, and of examples on which each head is removed on its own."""
+    """Return the number of tokens of an example, and of examples on which each head is removed on its own."""
     known = [length for length in LENGTHS if length <= outline.longest] or [outline.longest]
-    lengths = known if outline.task == "language" else [PIECES]
+    lengths = known if outline.task == "language" else [TOKENS]
     counts = {length: int(OPERATIONS / (2 * outline.multiply_adds * length * outline.heads)) for length in lengths}
     length = next((length for length, count in counts.items() if count >= 16), lengths[-1])
     return length, min(max(counts[length], 8), 500)
@@ -161,8 +161,8 @@ def choose_sizes(outline: "Outline") -> tuple[int, int]:
 
 def choose_batch(outline: "Outline", length: int) -> int:
     """Return the number of examples in a batch, a power of two: of large vocabularies few."""
-    pieces = 1 if outline.task == "classification" else length * outline.pieces
-    return 2 ** min(max(int(LOGITS / (4 * pieces)).bit_length() - 1, 0), 5)
+    tokens = 1 if outline.task == "classification" else length * outline.tokens
+    return 2 ** min(max(int(LOGITS / (4 * tokens)).bit_length() - 1, 0), 5)
 
 
 def _flow(section: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""A model of fairseq written for transformers has the same logits, losses, pieces and translations."""
+"""A model of fairseq written for transformers has the same logits, losses, tokens and translations."""
 
 import pytest
 import torch
@@ -73,7 +73,7 @@ def test_whole_and_sliced_models_of_every_shape(toy, texts, tmp_path, shape):
             generator = SequenceGenerator([model], dictionary, beam_size=beam, max_len_a=0, max_len_b=12)
             found = generator.generate([model], {"net_input": {"src_tokens": source, "src_lengths": lengths}})
             theirs = {place: one[0]["tokens"].tolist() for place, one in zip(batch.positions, found)}
-            rows = ours.translate_pieces([batch], LIMITS, beam=beam)
+            rows = ours.translate_tokens([batch], LIMITS, beam=beam)
             assert rows == [theirs[place][:-1] for place in sorted(theirs)]
 
 
@@ -91,11 +91,11 @@ def test_plain_transformers_load_a_trained_run(toy, texts):
     assert tokenizer.batch_decode(made, skip_special_tokens=True) == ours.translate([batch], limits)
 
 
-def test_pieces_are_those_of_the_vocabulary(toy):
-    ours, (pieces, _) = Seq2SeqModel.load(toy.checkpoints[-1], "cpu"), load_subwords(toy.data)
+def test_tokens_are_those_of_the_vocabulary(toy):
+    ours, (tokens, _) = Seq2SeqModel.load(toy.checkpoints[-1], "cpu"), load_subwords(toy.data)
     dictionary = load_dictionaries(toy.data)[0]
     for text in ["", "two  spaces", "ﬁne ½ Ⅳ", "żółć 東京 x\u00a0y", "a\u2028b\u0085c", "“quotes” — 3.5 %"]:
-        line = " ".join(pieces.encode(text))
+        line = " ".join(tokens.encode(text))
         assert ours.words.read([text])[0] == dictionary.encode_line(line, add_if_not_exist=False).tolist(), text
 
 

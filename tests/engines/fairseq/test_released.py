@@ -68,7 +68,7 @@ def test_translations_are_those_of_the_original(model, release):
     source, lengths = left_padded(batch)
     found = generator.generate([release.model], {"net_input": {"src_tokens": source, "src_lengths": lengths}})
     expected = [release.dictionary.string(hypotheses[0]["tokens"], "@@ ") for hypotheses in found]
-    rows = model.translate_pieces([batch], LIMITS, beam=3)
+    rows = model.translate_tokens([batch], LIMITS, beam=3)
     by_position = [release.dictionary.string(rows[position], "@@ ") for position in batch.positions]
     assert by_position == expected
     assert len(set(by_position)) > 3
@@ -101,9 +101,9 @@ def test_texts_are_of_the_released_vocabulary(model, release):
         ("en", model.words.read, text.source[:12]),
         ("fr", model.words.write, text.target[:12]),
     ):
-        pieces = MosesPieces(release.directory / "bpecodes", language, MosesSettings())
+        tokens = MosesPieces(release.directory / "bpecodes", language, MosesSettings())
         expected = [
-            release.dictionary.encode_line(" ".join(pieces.encode(one)), add_if_not_exist=False).tolist()
+            release.dictionary.encode_line(" ".join(tokens.encode(one)), add_if_not_exist=False).tolist()
             for one in sentences
         ]
         assert read(sentences) == expected
@@ -122,14 +122,14 @@ def test_a_model_of_two_dictionaries_keeps_both(tmp_path):
     take(release.directory / "model.pt", release, tmp_path / "epoch1")
     model = Seq2SeqModel.load(tmp_path / "epoch1", "cpu")
     target = Dictionary.load(str(release.directory / "dict.fr.txt"))
-    pieces = MosesPieces(release.directory / "bpecodes", "fr", MosesSettings())
+    tokens = MosesPieces(release.directory / "bpecodes", "fr", MosesSettings())
     for text in release.text.target[:5]:
-        expected = target.encode_line(" ".join(pieces.encode(text)), add_if_not_exist=False).tolist()
+        expected = target.encode_line(" ".join(tokens.encode(text)), add_if_not_exist=False).tolist()
         assert model.words.write([text]) == [expected]
 
 
 def test_a_checkpoint_of_today_is_taken_too(toy, tmp_path):
-    """With the dictionaries of its training, whose pieces are not of Moses: only the model is compared."""
+    """With the dictionaries of its training, whose tokens are not of Moses: only the model is compared."""
     release = write_release(tmp_path / "release")
     for language, side in (("en", "source"), ("fr", "target")):
         shutil.copy(toy.data / f"dict.{side}.txt", release.directory / f"dict.{language}.txt")

@@ -19,20 +19,20 @@ from fairseq.logging import metrics  # isort: skip
 from fairseq.optim import AMPOptimizer  # isort: skip
 
 
-def test_losses_are_nats_per_piece_without_smoothing(translation, whole_translation):
+def test_losses_are_nats_per_token_without_smoothing(translation, whole_translation):
     work, records = whole_translation
     trainer = build_trainer(configuration(translation.training().arguments))
     trainer.model.load_state_dict(translation.weights(work, 3))
     trainer.model.eval()
-    nats = pieces = 0
+    nats = tokens = 0
     dataset = trainer.task.dataset("valid")
     for index in range(len(dataset)):
         sample = dataset.collater([dataset[index]])
         with torch.no_grad():
             logits = trainer.model(**sample["net_input"])[0]
         nats += float(torch.nn.functional.cross_entropy(logits[0], sample["target"][0], reduction="sum"))
-        pieces += sample["ntokens"]
-    assert records[-1].valid_loss == pytest.approx(nats / pieces, rel=1e-3)  # fairseq rounds what it logs
+        tokens += sample["ntokens"]
+    assert records[-1].valid_loss == pytest.approx(nats / tokens, rel=1e-3)  # fairseq rounds what it logs
 
 
 def test_gradients_of_several_batches_make_one_update(translation, whole_translation, tmp_path):

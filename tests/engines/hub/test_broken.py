@@ -152,9 +152,9 @@ def not_finite(state):
     return {**state, last: state[last] * torch.nan}
 
 
-def tokenized(family, pieces):
+def tokenized(family, tokens):
     """Return a damage that writes the tokenizer of another model, with this many words."""
-    words = [f"word{number}" for number in range(pieces)]
+    words = [f"word{number}" for number in range(tokens)]
     return lambda place: toy_tokenizer(family, words=words, longest=40).save_pretrained(place)
 
 
@@ -245,8 +245,8 @@ ROWS = [
     ("classifier", configured(id2label={"0": "score"}, label2id={"score": 0}), "not a single-label .*num_labels 1"),
     ("classifier", configured(problem_type="multi_label_classification"), "not a single-label .*multi_label_class"),
     ("classifier", lacking("classifier"), "2 tensors .* are missing, .*; .*give one that was trained for this task"),
-    ("classifier", tokenized("bert", 50), r"tokenizer has \d+ pieces and the model's embedding 72 rows; give"),
-    ("classifier", tokenized("roberta", 3), "padding is piece 1 of the tokenizer and 0 of the model; give the model's"),
+    ("classifier", tokenized("bert", 50), r"tokenizer has \d+ tokens and the model's embedding 72 rows; give"),
+    ("classifier", tokenized("roberta", 3), "padding is token 1 of the tokenizer and 0 of the model; give the model's"),
     ("classifier", reweighed(not_finite), "classifier.bias has values that are not finite"),
     ("encoder", without("config.json"), "mine: no config.json; give a model"),
     ("encoder", without(WEIGHTS), "no weights; add model.safetensors"),
@@ -255,8 +255,8 @@ ROWS = [
     ("encoder", configured(hidden_size=32), r"does not match config\.json, bert\..* is \(\d+.*\), expected \("),
     ("encoder", configured(num_hidden_layers=3), r"bert\.encoder\.layer\.2\.\S+ is missing"),
     ("encoder", configured(num_hidden_layers=1), r"encoder\.layer\.1\..* is not part of the model"),
-    ("encoder", tokenized("bert", 50), r"the tokenizer has \d+ pieces and the model's embedding \d+ rows"),
-    ("encoder", configured(pad_token_id=3), "padding is piece 0 of the tokenizer and 3 of the model"),
+    ("encoder", tokenized("bert", 50), r"the tokenizer has \d+ tokens and the model's embedding \d+ rows"),
+    ("encoder", configured(pad_token_id=3), "padding is token 0 of the tokenizer and 3 of the model"),
     ("encoder", configured(model_type="mpnet"), "config.json: mpnet: .*can only be masked"),
 ]
 """What a directory is given as, what is broken in it, and the message."""

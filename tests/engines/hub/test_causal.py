@@ -1,4 +1,4 @@
-"""Language models: windows of documents, frequencies of pieces, and sweeps over all units."""
+"""Language models: windows of documents, frequencies of tokens, and sweeps over all units."""
 
 import json
 from string import ascii_lowercase
@@ -34,8 +34,8 @@ def test_frequencies_are_those_of_training_text_or_else_of_the_set_that_chooses(
 
     def counted():
         found = CausalEngine(corpus=corpus, checkpoint=written, device="cpu").frequencies(model)
-        pieces = [model.tokenizer.convert_ids_to_tokens(place) for place in found.nonzero()[:, 0].tolist()]
-        return dict(zip(pieces, found[found > 0].tolist()))
+        tokens = [model.tokenizer.convert_ids_to_tokens(place) for place in found.nonzero()[:, 0].tolist()]
+        return dict(zip(tokens, found[found > 0].tolist()))
 
     (corpus / "train.jsonl").write_text("")
     assert counted() == {"c": 2, "d": 1}
@@ -48,7 +48,7 @@ def test_windows_longer_than_the_model_reads_are_refused(written, tmp_path):
     windows = WindowSettings(length=128)
     engine = CausalEngine(corpus=tmp_path, checkpoint=written, device="cpu", windows=windows)
     model = engine.load(str(written))
-    with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 32 pieces of the model; give less"):
+    with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 32 tokens of the model; give less"):
         engine.batches(model, engine.examples("test"), 2)
 
 
@@ -69,34 +69,34 @@ DOCUMENTS = [" ".join(WORDS[:7]), " ".join(WORDS[10:12]), "w20", " ".join(WORDS[
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    """Return a tokenizer with a piece for every word."""
+    """Return a tokenizer with a token for every word."""
     words = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="w0"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words)
 
 
-def pieces(windows):
-    return [window.pieces for window in windows.windows]
+def tokens(windows):
+    return [window.tokens for window in windows.windows]
 
 
 def test_no_window_spans_two_documents(tokenizer):
     found = cut_documents(tokenizer, DOCUMENTS, length=4, stride=4)
-    assert pieces(found) == [[0, 1, 2, 3], [4, 5, 6], [10, 11], [30, 31, 32, 33], [34, 35, 36, 37]]
+    assert tokens(found) == [[0, 1, 2, 3], [4, 5, 6], [10, 11], [30, 31, 32, 33], [34, 35, 36, 37]]
     assert found.texts[1] == "w4 w5 w6"
     assert [window.size for window in found.windows] == [9, 6, 4, 12, 12]  # without the first word, which is context
-    with pytest.raises(HeadroomError, match="no document has two pieces"):
+    with pytest.raises(HeadroomError, match="no document has two tokens"):
         cut_documents(tokenizer, ["w1", "w2"], length=4, stride=4)
 
 
-def test_no_piece_is_predicted_twice_where_windows_overlap(tokenizer):
+def test_no_token_is_predicted_twice_where_windows_overlap(tokenizer):
     found = cut_documents(tokenizer, DOCUMENTS[:1], length=4, stride=2).windows
-    assert [window.pieces[window.first :] for window in found] == [[1, 2, 3], [4, 5], [6]]
-    assert [window.pieces for window in found] == [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6]]
+    assert [window.tokens[window.first :] for window in found] == [[1, 2, 3], [4, 5], [6]]
+    assert [window.tokens for window in found] == [[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6]]
 
 
 def test_some_windows_of_a_set_are_spread_over_it(tokenizer):
-    every = pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2))
-    assert pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=3)) == [every[0], every[2], every[5]]
+    every = tokens(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2))
+    assert tokens(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=3)) == [every[0], every[2], every[5]]
     some = cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=3, limit=2)
-    assert pieces(some) == [every[0], every[2]]
-    assert pieces(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=99)) == every
+    assert tokens(some) == [every[0], every[2]]
+    assert tokens(cut_documents(tokenizer, DOCUMENTS, length=2, stride=2, per_set=99)) == every

@@ -41,7 +41,7 @@ class TestBatches:
         for second, cut in ((None, 1), (["dog ", "dog ", "dog " * 20], 2)):
             text = LabelledText(first, second, ["no", "yes", "no"])
             judged = LabelledSet(name="test", text=text, metrics=["accuracy"], examples_at_once=7, resamples=5)
-            assert max(batch.pieces.shape[1] for batch in judged.batches(model)) == model.longest
+            assert max(batch.tokens.shape[1] for batch in judged.batches(model)) == model.longest
             assert judged.cut == cut
             assert f"|cut:{cut}|" in judged.signature("accuracy")
 
@@ -67,9 +67,9 @@ class TestGradients:
         model = load(family)
         (batch,) = model.batches(pairs, examples=12)
         found = {str(site): gradient.ne(0).any(-1).T for site, gradient in gate_gradients(model, batch).items()}
-        pieces = batch.inputs["attention_mask"].bool()
-        assert torch.equal(found["E1"], pieces)  # every piece, no padding, (B, T)
-        first = torch.zeros_like(pieces)
+        tokens = batch.inputs["attention_mask"].bool()
+        assert torch.equal(found["E1"], tokens)  # every token, no padding, (B, T)
+        first = torch.zeros_like(tokens)
         first[:, 0] = True
         assert torch.equal(found["E2"], first)
 
@@ -77,14 +77,14 @@ class TestGradients:
         """As in Michel's code for BERT: where only [CLS] has a gradient, positions are examples."""
         model = load()
         model.model.double()
-        sums, tokens = dict.fromkeys(all_heads(model.sites), 0.0), 0
+        sums, counted = dict.fromkeys(all_heads(model.sites), 0.0), 0
         for place in range(len(pairs)):
             (batch,) = model.batches(pairs.taken([place]), examples=1)
-            tokens += batch.inputs["input_ids"].numel()
+            counted += batch.inputs["input_ids"].numel()
             for site, products in gate_gradients(model, batch).items():
                 for head, value in zip(site.head_names(), products.abs().sum((0, 1)).tolist()):
                     sums[head] += value
-        expected = {head: value / (tokens if head.layer == 1 else len(pairs)) for head, value in sums.items()}
+        expected = {head: value / (counted if head.layer == 1 else len(pairs)) for head, value in sums.items()}
         for examples in (1, 5, 12):
             scores = gradient_scores(model, model.batches(pairs, examples=examples))
             assert scores["gradient-token"] == pytest.approx(expected, rel=1e-5, abs=1e-9)
@@ -96,13 +96,13 @@ class TestGradients:
 def test_multiply_adds_of_hops_and_of_the_lstm_by_hand(tmp_path):
     model = ClassificationModel.load(write_self_attentive(tmp_path / "hops"), "cpu")
     work = workload(model, toy_text(), 3)
-    length, pieces = work.shape["length"], int(work.batch.inputs["attention_mask"].sum())
+    length, tokens = work.shape["length"], int(work.batch.inputs["attention_mask"].sum())
     lstm = 2 * 4 * (STATES // 2) * (8 + STATES // 2)  # directions, gates, units, (embedding + units)
     for hops in (HOPS, HOPS - 1, 0):
         model.remove(frozenset(Head("E", 1, head) for head in range(hops + 1, HOPS + 1)))
         weights = length * (STATES * ATTENTION + ATTENTION * hops) if hops else 0
         example = weights + hops * length * STATES + hops * STATES * UNITS + UNITS * 2
-        assert work.multiply_adds(model, "model") == pieces * lstm + 3 * example
+        assert work.multiply_adds(model, "model") == tokens * lstm + 3 * example
 
 
 ALL = ("matthews", "f1", "accuracy")

@@ -106,7 +106,7 @@ FREE = {
 def test_damaged_copies_are_refused_in_a_line_or_are_as_before(kind, tmp_path):
     WRITERS[kind](tmp_path / "whole")
     model = load(tmp_path / "whole", "cpu")
-    inputs, said = pieces(model), list[tuple[str, str]]()
+    inputs, said = tokens(model), list[tuple[str, str]]()
     expected = model.model(**inputs)[0]
     for number in range(DAMAGED):
         draw = random.Random(number)
@@ -122,7 +122,7 @@ def test_damaged_copies_are_refused_in_a_line_or_are_as_before(kind, tmp_path):
             shutil.rmtree(place)
         assert how not in ("integers", "not finite", "of another shape", "renamed"), (number, how)
         if how in KEEPING:
-            assert all(torch.equal(pieces(found)[name], inputs[name]) for name in inputs), (number, how)
+            assert all(torch.equal(tokens(found)[name], inputs[name]) for name in inputs), (number, how)
             torch.testing.assert_close(found.model(**inputs)[0], expected, rtol=0, atol=1e-6)
     assert len(said) > DAMAGED / 3
     for how, message in said:
@@ -130,6 +130,6 @@ def test_damaged_copies_are_refused_in_a_line_or_are_as_before(kind, tmp_path):
         assert re.search(";[ \\n]", message), (how, message)
 
 
-def pieces(model):
-    """Return the pieces of two texts and their masks."""
+def tokens(model):
+    """Return the tokens of two texts and their masks."""
     return {name: one for name, one in model.trial().inputs.items() if isinstance(one, torch.Tensor)}

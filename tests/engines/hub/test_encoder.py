@@ -57,11 +57,11 @@ class TestNew:
         tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
         assert tokenizer.is_fast
         found = tokenizer("The DOG", "a cat §")
-        pieces = tokenizer.convert_ids_to_tokens(found["input_ids"])
-        assert (pieces[0], pieces[3], pieces[-1]) == ("[CLS]", "[SEP]", "[SEP]")
-        assert pieces[1:3] == ["the", "dog"]
-        assert "[UNK]" in pieces
-        assert found["token_type_ids"] == [0] * 4 + [1] * (len(pieces) - 4)
+        tokens = tokenizer.convert_ids_to_tokens(found["input_ids"])
+        assert (tokens[0], tokens[3], tokens[-1]) == ("[CLS]", "[SEP]", "[SEP]")
+        assert tokens[1:3] == ["the", "dog"]
+        assert "[UNK]" in tokens
+        assert found["token_type_ids"] == [0] * 4 + [1] * (len(tokens) - 4)
         assert tokenizer.pad_token_id == 0
         assert tokenizer.decode(tokenizer("the dog")["input_ids"], skip_special_tokens=True) == "the dog"
 
@@ -104,7 +104,7 @@ class TestPretrained:
 
     @pytest.mark.parametrize(("family", "rows"), [("bert", 30), ("roberta", 32), ("distilbert", 30)])
     def test_the_longest_input_is_what_the_table_of_positions_holds(self, tmp_path, family, rows):
-        """RoBERTa leaves out as many rows as the number of its padding piece, 1, and one more."""
+        """RoBERTa leaves out as many rows as the number of its padding token, 1, and one more."""
         longest = 30
         source = write_pretrained(tmp_path / "source", family, positions=longest)
         assert transformers.AutoConfig.from_pretrained(source).max_position_embeddings == rows

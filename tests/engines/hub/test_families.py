@@ -218,8 +218,8 @@ LOADED_ALONE = """
 import sys, transformers, headroom.sliced
 model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1])
 tokenizer = transformers.AutoTokenizer.from_pretrained(sys.argv[1])
-pieces = tokenizer("a b c", return_tensors="pt").input_ids
-print(model.generate(pieces, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist())
+tokens = tokenizer("a b c", return_tensors="pt").input_ids
+print(model.generate(tokens, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist())
 from transformers.utils import import_utils, logging
 print(import_utils.is_scipy_available(), logging.get_verbosity())
 """
@@ -235,7 +235,7 @@ def test_two_lines_load_a_sliced_model_in_a_new_process_and_one_does_not(tmp_pat
     with pytest.raises(Exception, match="ignore_mismatched_sizes"):
         type(model).from_pretrained(tmp_path / "sliced")
     assert "model type `headroom-sliced`" in run_alone(REFUSED_ALONE, str(tmp_path / "sliced"))
-    pieces = letter_tokenizer()("a b c", return_tensors="pt").input_ids
-    expected = model.generate(pieces, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist()
+    tokens = letter_tokenizer()("a b c", return_tensors="pt").input_ids
+    expected = model.generate(tokens, max_new_tokens=4, min_new_tokens=4, do_sample=False)[0].tolist()
     printed = run_alone(LOADED_ALONE, str(tmp_path / "sliced"))
     assert printed.splitlines() == [str(expected), f"True {logging.WARNING}"]

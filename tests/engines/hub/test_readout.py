@@ -1,9 +1,9 @@
-"""Pieces read in parts of the vocabulary: losses and likeliest pieces are those of whole logits, which are not made."""
+"""Tokens read in parts of the vocabulary: losses and likeliest tokens are those of whole logits, which are not made."""
 
 import pytest
 import torch
 from headroom.models import readout
-from headroom.models.readout import Readout, best_pieces, rank_pieces, read_pieces
+from headroom.models.readout import Readout, best_tokens, rank_tokens, read_tokens
 from models import CAUSAL, REFUSED, SEQ2SEQ, build_small, inputs_of
 
 FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
@@ -35,22 +35,22 @@ def test_readings_are_those_of_whole_logits_in_parts_of_any_size(family, monkeyp
     for room in (1, 40, 10_000):
         monkeypatch.setitem(readout._ROOM, "cpu", room)
         reading = read.read(run, PLACES)
-        found, best = read_pieces(reading.parts(), TARGET)
+        found, best = read_tokens(reading.parts(), TARGET)
         torch.testing.assert_close(found, nats, rtol=1e-5, atol=1e-5)
-        assert best.tolist() == best_pieces(reading.parts(), TARGET).tolist() == logits.argmax(-1).tolist()
-        assert rank_pieces(reading.parts(), 4).tolist() == logits.topk(4).indices.tolist()
+        assert best.tolist() == best_tokens(reading.parts(), TARGET).tolist() == logits.argmax(-1).tolist()
+        assert rank_tokens(reading.parts(), 4).tolist() == logits.topk(4).indices.tolist()
         some = torch.tensor([1, 4])
-        assert best_pieces(reading.parts(some), TARGET[some]).tolist() == best[some].tolist()
+        assert best_tokens(reading.parts(some), TARGET[some]).tolist() == best[some].tolist()
     assert shapes[2:] == [(2, 6, 30) if family in CHANGED else (0, 1, 30)] * (len(shapes) - 2)
 
 
-def test_of_equal_pieces_the_first_is_the_best():
+def test_of_equal_tokens_the_first_is_the_best():
     parts = [(0, torch.tensor([[1.0, 2.0, 2.0]])), (3, torch.tensor([[2.0, 1.0, 0.0]]))]
-    assert best_pieces(parts, torch.tensor([0])).tolist() == [1]
+    assert best_tokens(parts, torch.tensor([0])).tolist() == [1]
 
 
-def test_impossible_pieces_cost_infinity_and_others_are_read_without_them():
+def test_impossible_tokens_cost_infinity_and_others_are_read_without_them():
     parts = [(0, torch.tensor([[-torch.inf, -torch.inf]] * 2)), (2, torch.tensor([[0.0, 0.0]] * 2))]
-    nats, best = read_pieces(parts, torch.tensor([0, 3]))
+    nats, best = read_tokens(parts, torch.tensor([0, 3]))
     assert nats.tolist() == pytest.approx([torch.inf, 0.6931472])
     assert best.tolist() == [2, 2]

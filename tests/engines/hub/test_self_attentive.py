@@ -53,9 +53,9 @@ class Slowly:
     def __init__(self, model):
         self.weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
 
-    def __call__(self, pieces):
+    def __call__(self, tokens):
         """Return A (hops, T), M (hops, 2u) and the logits (classes,)."""
-        embedded = [self.weights["encoder.embedding.weight"][piece] for piece in pieces]
+        embedded = [self.weights["encoder.embedding.weight"][token] for token in tokens]
         forward = self.read(embedded, "l0")
         backward = self.read(embedded[::-1], "l0_reverse")[::-1]
         states = [numpy.concatenate(both) for both in zip(forward, backward)]  # H
@@ -69,7 +69,7 @@ class Slowly:
         return numpy.array(maps), numpy.array(means), self.layer("classifier", units)
 
     def read(self, embedded, direction):
-        """Return the state of one direction after each piece."""
+        """Return the state of one direction after each token."""
         of_input, of_state, one, other = (
             self.weights[f"encoder.lstm.{name}_{direction}"]
             for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")

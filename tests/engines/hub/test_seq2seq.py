@@ -1,4 +1,4 @@
-"""Encoder-decoders of transformers: translations and pieces are those of the library, reused or not."""
+"""Encoder-decoders of transformers: translations and tokens are those of the library, reused or not."""
 
 import random
 
@@ -73,7 +73,7 @@ def test_translations_are_those_of_the_library(translator):
     texts = [prefix + text for text in SOURCES]
     inputs = translator.tokenizer(texts, padding=True, return_tensors="pt", padding_side="right")
     for beam in (1, 3):
-        found = translator.translate_pieces(batches, DecodingSettings(length_factor=0, length_offset=50), beam=beam)
+        found = translator.translate_tokens(batches, DecodingSettings(length_factor=0, length_offset=50), beam=beam)
         output = translator.model.generate(
             input_ids=inputs["input_ids"],
             attention_mask=inputs["attention_mask"],
@@ -84,7 +84,7 @@ def test_translations_are_those_of_the_library(translator):
             max_new_tokens=50 + len(begin),
         )
         for row, mine in zip(output[:, len(begin) :].tolist(), found):
-            # a translation that is cut has a last piece that the library chooses without a limit
+            # a translation that is cut has a last token that the library chooses without a limit
             assert row[: len(mine)][:-1] == mine[:-1]
             assert len(mine) == 50 or row[len(mine)] == translator.words.end
 
@@ -102,7 +102,7 @@ def test_keys_that_fill_registers_are_not_attended_to(keys):
 def test_no_translation_is_empty_or_longer_than_its_limit(translator):
     batches = translator.batches(SOURCES, sentences=3)
     for beam in (1, 3):
-        found = translator.translate_pieces(batches, SHORT, beam=beam)
+        found = translator.translate_tokens(batches, SHORT, beam=beam)
         for batch in batches:
             limits = translator.limits(batch, SHORT).tolist()
             for place, limit in zip(batch.positions, limits):
@@ -110,14 +110,14 @@ def test_no_translation_is_empty_or_longer_than_its_limit(translator):
                 assert not {*found[place]} & {translator.words.end, translator.tokenizer.pad_token_id}
 
 
-def test_spans_are_those_of_the_pieces_that_count(translator):
+def test_spans_are_those_of_the_tokens_that_count(translator):
     sentences = ["the old dog", "one green tree sees birds near the house"]
     for batch in translator.sentence_batches(sentences, 1):
         (place,) = batch.positions
         ordinary = translator.ordinary(batch)["E"][0]
-        pieces = translator.tokenizer.convert_ids_to_tokens(batch.source[ordinary].tolist())
+        tokens = translator.tokenizer.convert_ids_to_tokens(batch.source[ordinary].tolist())
         spans = translator.spans(sentences)[place]
-        assert [sentences[place][start:end] for start, end in spans] == [piece.strip("▁") for piece in pieces]
+        assert [sentences[place][start:end] for start, end in spans] == [token.strip("▁") for token in tokens]
 
 
 def test_codes_of_languages_are_checked(loaded):
@@ -162,7 +162,7 @@ def test_few_rows_at_a_time_change_no_answer(judged_model, monkeypatch):
         numpy.testing.assert_allclose(*losses, rtol=1e-5)
 
 
-def test_candidates_give_the_pieces_of_all_logits(judged_model, monkeypatch):
+def test_candidates_give_the_tokens_of_all_logits(judged_model, monkeypatch):
     (batch,) = sentences(at_once=6).batches(judged_model)
     places = batch.taught[1].ge(0)
     (known,) = judged_model.find_candidates([(batch, places)], 2**20)
@@ -170,12 +170,12 @@ def test_candidates_give_the_pieces_of_all_logits(judged_model, monkeypatch):
     searched, parts = [], Reading.parts
     monkeypatch.setattr(Reading, "parts", lambda own, rows: searched.append(len(rows)) or parts(own, rows))
     with torch.inference_mode():
-        judged_model.best_pieces(batch, places, known)
+        judged_model.best_tokens(batch, places, known)
         assert sum(searched) < 0.2 * places.sum()
         for profile in PROFILES:
             with judged_model.gates.applied(Intervention(parse_profile(profile, judged_model.sites))):
-                best = judged_model.best_pieces(batch, places)
-                assert judged_model.best_pieces(batch, places, known).tolist() == best.tolist()
+                best = judged_model.best_tokens(batch, places)
+                assert judged_model.best_tokens(batch, places, known).tolist() == best.tolist()
 
 
 def test_sentences_generated_again_are_counted_and_differences_found(judged_model, monkeypatch):
@@ -205,7 +205,7 @@ def test_translations_are_continued_from_beginnings_of_any_length(judged_model):
     taught = judged_model.teach(batch, [[*row, judged_model.words.end] for row in continued])
     places = torch.arange(taught.target.shape[1]) - len(judged_model.words.begin) + 1
     free = taught.target.ge(0) & (places > 0) & (places < 6)
-    assert judged_model.best_pieces(taught, free).tolist() == taught.target[free].tolist()
+    assert judged_model.best_tokens(taught, free).tolist() == taught.target[free].tolist()
 
 
 def test_final_scores_search_with_a_beam(loaded):
@@ -213,7 +213,7 @@ def test_final_scores_search_with_a_beam(loaded):
     outcome, search, signature = judged.judge_finally(model)
     assert search == "beam5"
     assert signature("loss").endswith("beam:5|lenpen:1.0")
-    assert outcome.answers == model.translate_pieces(judged.batches(model), judged.settings, beam=5)
+    assert outcome.answers == model.translate_tokens(judged.batches(model), judged.settings, beam=5)
 
 
 @pytest.mark.parametrize("family", ["marian", "t5", "nllb"])
@@ -261,8 +261,8 @@ class TestShiftedText:
         draw, model = random.Random(1), loaded("bart")
         sources = [" ".join(draw.choices(WORDS, k=draw.randint(8, 14))) for _ in range(LINES)]
         batches = model.batches(sources, sentences=8)
-        pieces = model.translate_pieces(batches, DecodingSettings(length_factor=0.5, length_offset=6))
-        return sources, model.texts(pieces)
+        tokens = model.translate_tokens(batches, DecodingSettings(length_factor=0.5, length_offset=6))
+        return sources, model.texts(tokens)
 
     @pytest.fixture
     def imported(self, written, tmp_path):

@@ -19,7 +19,7 @@ from headroom.data.trees import ParsedSentence, plain_sentence
 from headroom.experiments.attention_stats.declared import RelevanceSettings
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from headroom.methods.criteria.gradient import gate_gradients
-from headroom.methods.pointing import piece_pointing
+from headroom.methods.pointing import token_pointing
 from headroom.methods.propagation import choose_rule
 from headroom.methods.relevance import relevances
 from headroom.methods.syntax import relation_pointing
@@ -132,7 +132,7 @@ class TestWhereHeadsPoint:
     def measured(self, model):
         heads = {live.site: live.kept_heads() for live in model.live_sites}
         batches, counts = self.batches(model), torch.arange(200)
-        found = piece_pointing(batches, heads, frequencies=counts, frequent=3, resamples=9)
+        found = token_pointing(batches, heads, frequencies=counts, frequent=3, resamples=9)
         found += relation_pointing(batches, self.sentences(), heads, relations=["obj"], resamples=9)
         return {(one.measure, one.target, one.trees, one.half, one.head): one.value for one in found if one.head}
 

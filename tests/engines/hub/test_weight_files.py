@@ -152,14 +152,14 @@ def test_an_output_matrix_of_its_own_is_kept(family, embedding, configured, tmp_
     write_translator(tmp_path / "released", family)
     output, given = give_matrix(tmp_path / "released", embedding, **configured)
     plain = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "released").eval()
-    pieces = torch.tensor([[5, 9, 7, 2]])
+    tokens = torch.tensor([[5, 9, 7, 2]])
     with torch.no_grad():
-        expected = plain(input_ids=pieces, decoder_input_ids=pieces).logits
+        expected = plain(input_ids=tokens, decoder_input_ids=tokens).logits
     for place, following in pairwise(["released", "saved", "again"]):
         model = load_translator(tmp_path / place)
         assert torch.equal(matrices(model)[0], output)
         assert torch.equal(matrices(model)[1], given)
-        found = model.model(input_ids=pieces, decoder_input_ids=pieces).logits
+        found = model.model(input_ids=tokens, decoder_input_ids=tokens).logits
         torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
         model.save(tmp_path / following)
 
@@ -176,9 +176,9 @@ VARIANTS = {
 def test_a_marian_with_any_ties_is_loaded_as_it_was_or_refused(tied, tmp_path):
     """With each tensor of embeddings left out of a file with all names: what is tied to another is that one."""
     place = write_translator(tmp_path / "whole", "marian", **VARIANTS[tied])
-    pieces = torch.tensor([[5, 9, 7, 2]])
+    tokens = torch.tensor([[5, 9, 7, 2]])
     model = load_translator(place).model
-    expected = model(input_ids=pieces, decoder_input_ids=pieces).logits
+    expected = model(input_ids=tokens, decoder_input_ids=tokens).logits
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     matrices = [name for name in state if "embed_tokens" in name or "shared" in name or "lm_head" in name]
     (place / "model.safetensors").unlink()
@@ -187,7 +187,7 @@ def test_a_marian_with_any_ties_is_loaded_as_it_was_or_refused(tied, tmp_path):
         kept = {name: tensor for name, tensor in state.items() if name != left_out}
         save_file(kept, place / "model.safetensors", metadata={"format": "pt"})
         try:
-            found = load_translator(place).model(input_ids=pieces, decoder_input_ids=pieces).logits
+            found = load_translator(place).model(input_ids=tokens, decoder_input_ids=tokens).logits
         except HeadroomError as error:
             assert f"1 tensors of config.json are missing, e.g. {left_out}" in str(error)  # noqa: PT017
             refused.append(left_out)
@@ -230,7 +230,7 @@ def rotated(weight, heads):
 
 def write_gguf(path, model):
     """Write a model of the Llama architecture, as llama.cpp's converter does."""
-    config, pieces = model.model.config, json.loads(model.tokenizer.backend_tokenizer.to_str())["model"]
+    config, tokens = model.model.config, json.loads(model.tokenizer.backend_tokenizer.to_str())["model"]
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
@@ -241,11 +241,11 @@ def write_gguf(path, model):
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_vocab_size(config.vocab_size)
-    known = sorted(pieces["vocab"], key=pieces["vocab"].get)
+    known = sorted(tokens["vocab"], key=tokens["vocab"].get)
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list([*known, *(f"<unused{number}>" for number in range(config.vocab_size - len(known)))])
     writer.add_token_types([gguf.TokenType.NORMAL] * config.vocab_size)
-    writer.add_token_merges([" ".join(pair) for pair in pieces["merges"]])
+    writer.add_token_merges([" ".join(pair) for pair in tokens["merges"]])
     for name, number in (("bos", 0), ("pad", 1), ("eos", 2)):
         getattr(writer, f"add_{name}_token_id")(number)
     heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
@@ -260,7 +260,7 @@ def write_gguf(path, model):
 
 
 def byte_tokenizer():
-    """Return pieces of bytes and of two bytes, as GPT-2 has."""
+    """Return tokens of bytes and of two bytes, as GPT-2 has."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     marks = {"special_tokens": ["<s>", "<pad>", "</s>"], "initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
@@ -277,14 +277,14 @@ def plain(tmp_path_factory):
 
 
 @torch.inference_mode()
-def test_every_weight_and_piece_is_that_of_the_model(plain, tmp_path):
+def test_every_weight_and_token_is_that_of_the_model(plain, tmp_path):
     write_gguf(tmp_path / "mine.gguf", plain)
     found = CausalModel.load(tmp_path, "cpu", file="mine.gguf")
     for name, weight in plain.model.state_dict().items():
         assert torch.equal(found.model.state_dict()[name], weight), name
     text = [TEXT, TEXT[4:9]]
     batches = [model.sentence_batches(text, 2)[0] for model in (plain, found)]
-    assert torch.equal(*(batch.pieces for batch in batches))
+    assert torch.equal(*(batch.tokens for batch in batches))
     torch.testing.assert_close(plain.logits(batches[0]), found.logits(batches[1]))
 
 

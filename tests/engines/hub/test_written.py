@@ -95,8 +95,8 @@ def test_a_card_says_which_heads_are_gone_and_its_lines_load_the_model(decoder, 
     found = {}
     exec(lines.replace("directory of this file", str(tmp_path / "smaller")), found)
     assert isinstance(found["model"], transformers.LlamaForCausalLM)
-    pieces = torch.tensor([[5, 9, 7, 2]])
-    torch.testing.assert_close(found["model"](pieces).logits, decoder.model(pieces).logits)
+    tokens = torch.tensor([[5, 9, 7, 2]])
+    torch.testing.assert_close(found["model"](tokens).logits, decoder.model(tokens).logits)
 
 
 def test_any_model_is_loaded_by_its_configuration(written_decoder, written, tmp_path):

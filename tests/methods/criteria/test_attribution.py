@@ -105,7 +105,7 @@ def test_attention_attribution_is_that_by_the_gradients_of_weights(lively_checkp
 
     def probability(batch):
         logs = lively.logits(batch).log_softmax(-1)[0]
-        return torch.exp(sum(row[piece] for row, piece in zip(logs, batch.target[0])) / len(logs))
+        return torch.exp(sum(row[token] for row, token in zip(logs, batch.target[0])) / len(logs))
 
     by_name = {str(site): site for site in lively.sites}
     expected = slow(singles, probability, 3, [by_name[name] for name in FLOW])

@@ -16,7 +16,7 @@ from headroom.core.heads import Head, all_heads
 from headroom.data.labelled import LabelledText
 from headroom.methods.costs import count_passes
 from headroom.methods.criteria import COMPARED, SCORES, criteria, families
-from headroom.methods.pointing import piece_pointing
+from headroom.methods.pointing import token_pointing
 from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
 from headroom.models.classifier.model import ClassificationModel
@@ -134,7 +134,7 @@ def observed(case: Planted) -> Iterator[tuple[str, dict[Head, float]]]:
     """Yield confidence and relevance."""
     batches = [case.model.map_batch(batch) for batch in case.model.batches(case.text, examples=32)]
     heads = {live.site: live.kept_heads() for live in case.model.live_sites}
-    found = piece_pointing(batches, heads, frequencies=None, frequent=1, resamples=2)
+    found = token_pointing(batches, heads, frequencies=None, frequent=1, resamples=2)
     yield "confidence", {one.head: one.value for one in found if (one.measure, one.half) == ("confidence", "all")}
     shares = estimates(relevances(case.model, case.batches(), rule=EpsilonRule(1e-6)), "relevance", "all")
     yield "relevance", {head: one.value for head, one in shares.items()}

@@ -49,8 +49,8 @@ METRIC = Column(
     " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
     " %; `f1`: F1 of the second of two classes (of more: the mean over the classes with examples,"
     " whose number is in the signature), in %; `matthews`: Matthews correlation times 100;"
-    " of a language model `next`: share of next pieces predicted, in %; higher values of these are better."
-    " `loss`: negative log-likelihood, nats per target piece (teacher-forced, without label smoothing), next piece or"
+    " of a language model `next`: share of next tokens predicted, in %; higher values of these are better."
+    " `loss`: negative log-likelihood, nats per target token (teacher-forced, without label smoothing), next token or"
     " label; `bits`: bits per byte of text (lower is better). The first metric of a task is its main one: heads are"
     " chosen by it",
 )
@@ -74,7 +74,7 @@ DIFFERENCE = (
         "chance",
         "number",
         "the best score of a constant answer on the set, which is the zero point of shares of a score: that of the most"
-        " frequent label or piece; 0 in translation and for losses",
+        " frequent label or token; 0 in translation and for losses",
     ),
     Column("delta", "number", "`value` - `full`: negative BLEU and positive loss mean harm"),
     *INTERVAL,

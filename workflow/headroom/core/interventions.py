@@ -11,7 +11,7 @@ from headroom.core.heads import Head, format_profile, parse_head
 
 Replacement = Literal["zero", "mean", "resample", "first"]
 """Replacement of a removed head's z: zero; its mean over positions; its z on another example of the batch; its z at the
-first position, which in a decoder is what the head says where it attends to the first piece alone."""
+first position, which in a decoder is what the head says where it attends to the first token alone."""
 
 REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
 

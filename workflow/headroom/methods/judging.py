@@ -99,7 +99,7 @@ class Judge:
         outcome = self.set.judge_under(self.model, intervention, self.full, self.replacements)
         if self.steps:
             self.steps.step()
-        return replace(outcome, answers=[])  # as many as there are pieces, of every intervention
+        return replace(outcome, answers=[])  # as many as there are tokens, of every intervention
 
     def _judged_before(self, intervention: Intervention) -> Statistics:
         known, here = self.known[intervention], self.full.sample.statistics

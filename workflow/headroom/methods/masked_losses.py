@@ -18,7 +18,7 @@ ROWS = 512
 
 SIMILAR = 8
 """Examples of similar length in a batch, before it is repeated under masks: SST-2 has 1.6 times as many positions as
-pieces in batches of 32, and 1.1 times as many in batches of 8."""
+tokens in batches of 32, and 1.1 times as many in batches of 8."""
 
 
 def open_heads(model: HeadModel, removed: Collection[Head] = ()) -> list[Head]:

@@ -1,4 +1,4 @@
-"""Where heads point: offsets, rare words and confidence, piece by piece (Voita et al. 2019, Sections 4 and 5)."""
+"""Where heads point: offsets, rare words and confidence, token by token (Voita et al. 2019, Sections 4 and 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,31 +106,31 @@ def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
     return of_word, numpy.array(ends)
 
 
-def unit_of_pieces(spans: ndarray, ends: ndarray) -> ndarray:
-    """Return the unit of every piece, (T,), -1 for none, by its span in the text, (T, 2), and the ends of units."""
+def unit_of_tokens(spans: ndarray, ends: ndarray) -> ndarray:
+    """Return the unit of every token, (T,), -1 for none, by its span in the text, (T, 2), and the ends of units."""
     found = numpy.searchsorted(ends, spans[:, 0], side="right")
     return numpy.where((spans[:, 0] < 0) | (found == len(ends)), -1, found)
 
 
-def membership(of_pieces: Sequence[ndarray], sizes: Sequence[int], length: int) -> Tensor:
-    """Return the pieces of units, (B, U, T) of 0 and 1, from the unit of every piece and the numbers of units."""
-    member = torch.zeros(len(of_pieces), max(sizes), length)
-    for row, found in enumerate(of_pieces):
+def membership(of_tokens: Sequence[ndarray], sizes: Sequence[int], length: int) -> Tensor:
+    """Return the tokens of units, (B, U, T) of 0 and 1, from the unit of every token and the numbers of units."""
+    member = torch.zeros(len(of_tokens), max(sizes), length)
+    for row, found in enumerate(of_tokens):
         places = numpy.flatnonzero(found >= 0)
         member[row, found[places], places] = 1
     return member
 
 
 def between_units(weights: Tensor, member: Tensor) -> Tensor:
-    """Return the attention between units, (B, H, U, U): 0 from and to units without a piece.
+    """Return the attention between units, (B, H, U, U): 0 from and to units without a token.
 
     Args:
-        weights: Attention between pieces, (B, H, T, T), rows are queries.
+        weights: Attention between tokens, (B, H, T, T), rows are queries.
         member: From `membership`, (B, U, T).
     """
     member = member.to(weights)[:, None]  # (B, 1, U, T)
-    pieces = member.sum(-1, keepdim=True).clamp(min=1)
-    return (member / pieces) @ weights @ member.mT  # mean over queries, sum over keys
+    tokens = member.sum(-1, keepdim=True).clamp(min=1)
+    return (member / tokens) @ weights @ member.mT  # mean over queries, sum over keys
 
 
 OFFSETS = tuple(range(-5, 6))
@@ -139,15 +139,15 @@ SELF = ("E", "D")
 """Kinds of sites whose queries and keys are the same tokens, so that relative positions are defined."""
 
 SHORTEST = 3
-"""Minimum length of sentences for rare pieces: of two pieces, any is one of the two rarest."""
+"""Minimum length of sentences for rare tokens: of two tokens, any is one of the two rarest."""
 
 Heads = Mapping[Site, Sequence[Head]]
 """The remaining heads, by site."""
 
 
 @dataclass(frozen=True)
-class RarePieces:
-    """The rare pieces of a batch; sentences that do not count have no query."""
+class RareTokens:
+    """The rare tokens of a batch; sentences that do not count have no query."""
 
     right: Tensor
     """The rarest, and the two rarest, (2, B, T)."""
@@ -155,22 +155,22 @@ class RarePieces:
     """The queries that count, (B, T)."""
 
     @classmethod
-    def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RarePieces":
-        """Find rare pieces; of equally frequent pieces the first in the vocabulary counts as more frequent."""
+    def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RareTokens":
+        """Find rare tokens; of equally frequent tokens the first in the vocabulary counts as more frequent."""
         ordinary = batch.ordinary[batch.reads][0]  # (B, T)
         rank = torch.empty_like(frequencies)
         rank[frequencies.argsort(descending=True, stable=True)] = torch.arange(len(frequencies)).to(frequencies)
-        often = frequencies[batch.pieces].masked_fill(~ordinary, torch.iinfo(torch.long).max)
+        often = frequencies[batch.tokens].masked_fill(~ordinary, torch.iinfo(torch.long).max)
         least = often.sort(-1).values[:, :2]  # (B, 2)
-        rarest = rank[batch.pieces].masked_fill(~ordinary, -1).amax(-1)  # (B,)
+        rarest = rank[batch.tokens].masked_fill(~ordinary, -1).amax(-1)  # (B,)
         counts = (rarest >= frequent) & (ordinary.sum(-1) >= SHORTEST)
         right = torch.stack([(often <= least[:, place, None]) & ordinary for place in (0, 1)])
         return cls(right, ordinary & counts[:, None])
 
     def chances(self, batch: MapBatch) -> Tensor:
-        """Return the expected hits of attention to a random piece, the rarest and the two rarest, (2, B).
+        """Return the expected hits of attention to a random token, the rarest and the two rarest, (2, B).
 
-        The random piece is one of all, or in a decoder one of those up to the query.
+        The random token is one of all, or in a decoder one of those up to the query.
         """
         keys = batch.ordinary[batch.reads][1]  # (B, T)
         if batch.reads == "D":
@@ -179,19 +179,19 @@ class RarePieces:
         return self.right.sum(-1) / keys.sum(-1).clamp(min=1) * self.asked.sum(-1)
 
 
-class PieceCounts:
+class TokenCounts:
     """Counts by sentence and head, summed over batches; of a site that runs several times in a pass, the mean."""
 
     def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int, reads: str) -> None:
         self._reads = reads
         self._frequencies = frequencies
         self._frequent = frequent
-        self.tokens = {kind: numpy.zeros(examples) for kind in dict.fromkeys(site.kind for site in heads)}
+        self.numbers = {kind: numpy.zeros(examples) for kind in dict.fromkeys(site.kind for site in heads)}
         self.largest = {site: numpy.zeros((examples, len(names))) for site, names in heads.items()}
         self.offsets = {
             site: numpy.zeros((len(OFFSETS), len(names))) for site, names in heads.items() if site.kind in SELF
         }
-        self.with_neighbour = {kind: numpy.zeros(len(OFFSETS)) for kind in self.tokens if kind in SELF}
+        self.with_neighbour = {kind: numpy.zeros(len(OFFSETS)) for kind in self.numbers if kind in SELF}
         self.rare = {
             site: numpy.zeros((2, examples, len(names))) for site, names in heads.items() if site.kind == reads
         }
@@ -203,12 +203,12 @@ class PieceCounts:
         rows = batch.positions
         rare = None
         if self._frequencies is not None:
-            rare = RarePieces.of(batch, self._frequencies.to(batch.pieces.device), self._frequent)
+            rare = RareTokens.of(batch, self._frequencies.to(batch.tokens.device), self._frequent)
             self.rare_asked[rows] = _array(rare.asked.sum(-1))
             self.rare_chance[:, rows] = _array(rare.chances(batch))
         for kind, (queries, keys) in batch.ordinary.items():
-            if kind in self.tokens:
-                self.tokens[kind][rows] = _array(queries.sum(-1))
+            if kind in self.numbers:
+                self.numbers[kind][rows] = _array(queries.sum(-1))
             if kind in self.with_neighbour:
                 self.with_neighbour[kind] += [_with_neighbour(queries, keys, offset) for offset in OFFSETS]
 
@@ -228,30 +228,30 @@ class PieceCounts:
 
 
 @torch.inference_mode()
-def piece_pointing(
+def token_pointing(
     batches: Sequence[MapBatch], heads: Heads, *, frequencies: Tensor | None, frequent: int, resamples: int
 ) -> list[Measured]:
-    """Measure confidence, offsets and rare pieces of every head, on a set.
+    """Measure confidence, offsets and rare tokens of every head, on a set.
 
     Args:
         batches: The set, each example once.
         heads: The heads by site.
-        frequencies: The frequency of each piece in the training text, (V,); None omits rare pieces.
-        frequent: A sentence counts for rare pieces if its rarest is not among this many most frequent ones.
+        frequencies: The frequency of each token in the training text, (V,); None omits rare tokens.
+        frequent: A sentence counts for rare tokens if its rarest is not among this many most frequent ones.
         resamples: Bootstrap samples.
     """
     examples = sum(len(batch.positions) for batch in batches)
     reads = batches[0].reads
-    counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent, reads=reads)
+    counts = TokenCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent, reads=reads)
     for batch in follow_items(batches, "attention_stats", "batches"):
         counts.add(batch)
     found: list[Measured] = []
-    for kind, tokens in counts.tokens.items():  # all heads of a kind in one product with the resamples
+    for kind, numbers in counts.numbers.items():  # all heads of a kind in one product with the resamples
         sites = [site for site in heads if site.kind == kind]
         names = [head for site in sites for head in heads[site]]
         largest = numpy.concatenate([counts.largest[site] for site in sites], axis=-1)
         for half in HALVES:
-            found += measure_pointing(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
+            found += measure_pointing(names, ("confidence", "", "", half), largest, numbers, resamples=resamples)
         if kind in SELF:
             able = counts.with_neighbour[kind]  # (offsets,)
             shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / able.clip(min=1)[:, None]

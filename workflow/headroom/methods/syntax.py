@@ -22,7 +22,7 @@ from headroom.methods.pointing import (
     measure_pointing,
     membership,
     shares_with_intervals,
-    unit_of_pieces,
+    unit_of_tokens,
     units,
 )
 from headroom.models.sites import MapBatch
@@ -43,7 +43,7 @@ def targets(relations: Sequence[str]) -> list[str]:
 def list_arcs(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
     """Return the arcs of a relation in one direction, e.g. `nsubj:to-dependent`, except those within a unit.
 
-    Units without pieces in the model, i.e. that are not `present`, are neither queries nor targets.
+    Units without tokens in the model, i.e. that are not `present`, are neither queries nor targets.
     """
     relation, _, direction = target.rpartition(":")
     related = [(number, word.governor) for number, word in enumerate(sentence.words) if word.relation == relation]
@@ -109,15 +109,15 @@ def relation_pointing(
 ) -> list[Measured]:
     """Measure the accuracy of every encoder head for relations in both directions, on gold and on shuffled trees.
 
-    The batches contain the sentences of the treebank, each once, with the spans of their pieces. The mean margins of
+    The batches contain the sentences of the treebank, each once, with the spans of their tokens. The mean margins of
     the best heads come last.
     """
-    of_pieces = pieces_to_units(batches, treebank)
-    arcs = arc_sets(treebank, of_pieces, relations)
+    of_tokens = tokens_to_units(batches, treebank)
+    arcs = arc_sets(treebank, of_tokens, relations)
     seen = {site: names for site, names in heads.items() if site.kind == batches[0].reads}
     hits = {site: numpy.zeros((len(arcs), len(treebank), len(names))) for site, names in seen.items()}
     for batch in follow_items(batches, "attention_stats", "batches of parsed sentences"):
-        _count(batch, of_pieces, treebank, arcs, hits)
+        _count(batch, of_tokens, treebank, arcs, hits)
     names = [head for heads_here in seen.values() for head in heads_here]
     right = numpy.concatenate([*hits.values()], axis=-1) if hits else numpy.zeros((len(arcs), len(treebank), 0))
     found: list[Measured] = []
@@ -179,12 +179,12 @@ def relation_distances(
     The words, of the sentences of the treebank, are those that the model sees, as in `relation_pointing`; sentences are
     resampled. Relations without a dependent are omitted.
     """
-    of_pieces = pieces_to_units(batches, treebank)
+    of_tokens = tokens_to_units(batches, treebank)
     found: list[Distance] = []
     for relation in relations:
         counts = []
         for place, sentence in enumerate(treebank):
-            arcs = list_arcs(sentence, f"{relation}:{DIRECTIONS[0]}", frozenset(of_pieces[place].tolist()) - {-1})
+            arcs = list_arcs(sentence, f"{relation}:{DIRECTIONS[0]}", frozenset(of_tokens[place].tolist()) - {-1})
             counts.append(Counter(other - governor for governor, right in arcs.items() for other in right))
         asked = numpy.array([float(own.total()) for own in counts])
         if not asked.any():
@@ -197,21 +197,21 @@ def relation_distances(
     return found
 
 
-def pieces_to_units(batches: Sequence[MapBatch], treebank: Sequence[ParsedSentence]) -> dict[int, ndarray]:
-    """Return the unit of every piece of every sentence, -1 for none, (T,) of its batch, by the sentence's position."""
+def tokens_to_units(batches: Sequence[MapBatch], treebank: Sequence[ParsedSentence]) -> dict[int, ndarray]:
+    """Return the unit of every token of every sentence, -1 for none, (T,) of its batch, by the sentence's position."""
     found = {}
     for batch in batches:
         assert batch.spans is not None, "the batches are not of single sentences"
         for row, position in enumerate(batch.positions):
-            found[position] = unit_of_pieces(batch.spans[row].numpy(), units(treebank[position])[1])
+            found[position] = unit_of_tokens(batch.spans[row].numpy(), units(treebank[position])[1])
     return found
 
 
 def arc_sets(
-    treebank: Sequence[ParsedSentence], of_pieces: Mapping[int, ndarray], relations: Sequence[str]
+    treebank: Sequence[ParsedSentence], of_tokens: Mapping[int, ndarray], relations: Sequence[str]
 ) -> dict[tuple[str, str], list[Arcs]]:
     """Return the arcs of every sentence by target and trees; shuffled ones from a separate seed."""
-    present = [frozenset(of_pieces[place].tolist()) - {-1} for place in range(len(treebank))]
+    present = [frozenset(of_tokens[place].tolist()) - {-1} for place in range(len(treebank))]
     found: dict[tuple[str, str], list[Arcs]] = {}
     for target in targets(relations):
         draw = random.Random(f"{SHUFFLE_SEED} {target}")
@@ -237,7 +237,7 @@ def right_units(arcs: ArcSets, positions: Sequence[int], size: int) -> Tensor:
 
 def _count(
     batch: MapBatch,
-    of_pieces: Mapping[int, ndarray],
+    of_tokens: Mapping[int, ndarray],
     treebank: Sequence[ParsedSentence],
     arcs: ArcSets,
     hits: Mapping[Site, ndarray],
@@ -245,8 +245,8 @@ def _count(
     """Run a batch, and add the hits of every head in its sentences: the mean over the uses of its site in the pass."""
     rows = batch.positions
     sizes = [len(units(treebank[position])[1]) for position in rows]
-    device = batch.pieces.device
-    member = membership([of_pieces[position] for position in rows], sizes, batch.pieces.shape[1]).to(device)
+    device = batch.tokens.device
+    member = membership([of_tokens[position] for position in rows], sizes, batch.tokens.shape[1]).to(device)
     right = right_units(arcs, rows, max(sizes)).to(device)  # (K, B, U, U)
 
     def count(site: Site, weights: Tensor) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence
 from headroom.methods.pointing import between_units, membership, units
-from headroom.methods.syntax import pieces_to_units
+from headroom.methods.syntax import tokens_to_units
 from headroom.models.sites import MapBatch
 
 WORDS = range(6, 15)
@@ -62,12 +62,12 @@ def word_maps(
 
     Of a site that runs several times in a pass it is the mean.
     """
-    of_pieces = pieces_to_units(batches, sentences)
+    of_tokens = tokens_to_units(batches, sentences)
     found: dict[tuple[Head, int], Tensor] = {}
     for batch in batches:
         sizes = [len(units(sentences[position])[1]) for position in batch.positions]
-        places = [of_pieces[position] for position in batch.positions]
-        member = membership(places, sizes, batch.pieces.shape[1]).to(batch.pieces.device)
+        places = [of_tokens[position] for position in batch.positions]
+        member = membership(places, sizes, batch.tokens.shape[1]).to(batch.tokens.device)
 
         def keep(site: Site, weights: Tensor, batch: MapBatch = batch, member: Tensor = member) -> None:
             if site.kind == "E":

@@ -40,7 +40,7 @@ GENERATION = "generation_config.json"
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a directory, or of its GGUF file, without settings of earlier calls.
 
-    A tokenizer without a padding piece pads with its end piece: masks say what is padding, pieces do not.
+    A tokenizer without a padding token pads with its end token: masks say what is padding, tokens do not.
 
     Raises:
         HeadroomError: If it is missing or cannot be read.
@@ -65,7 +65,7 @@ def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrai
 
 
 def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Remove the pieces that transformers adds to those of a GGUF file, which lists them all, for its own marks."""
+    """Remove the tokens that transformers adds to those of a GGUF file, which lists them all, for its own marks."""
     made = json.loads(tokenizer.backend_tokenizer.to_str())
     known, named = made["model"]["vocab"], tokenizer.all_special_tokens
     if isinstance(known, dict):

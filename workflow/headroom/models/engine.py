@@ -57,13 +57,13 @@ class Batch(ABC):
 
     @property
     @abstractmethod
-    def pieces(self) -> Tensor:
+    def tokens(self) -> Tensor:
         """What the first layer reads, as indices of the vocabulary, (B, T)."""
 
     @property
     def length(self) -> int:
         """The largest number of positions of an example in any layer."""
-        return self.pieces.shape[1]
+        return self.tokens.shape[1]
 
 
 Given = TypeVar("Given", bound=Batch, default=Any)
@@ -77,7 +77,7 @@ Examples = TypeVar("Examples", bound=Sized, default=Any)
 """The examples of a set, as an engine reads them."""
 
 Answer = TypeVar("Answer", default=Any)
-"""A model's answer to an example: the pieces of a translation, or the index of a class."""
+"""A model's answer to an example: the tokens of a translation, or the index of a class."""
 
 
 @dataclass(frozen=True)
@@ -230,12 +230,12 @@ class Engine(ABC, Generic[Model, Examples]):
         return [model.map_batch(batch) for batch in self.batches(model, examples, size)]
 
     def sentence_batches(self, model: Model, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return single sentences in batches that show the maps of the encoder, with the positions of their pieces."""
+        """Return single sentences in batches that show the maps of the encoder, with the positions of their tokens."""
         spans = model.spans(sentences)
         return [model.map_batch(batch, spans) for batch in model.sentence_batches(sentences, size)]
 
     def frequencies(self, model: Model) -> Tensor | None:
-        """Return the frequency of each of the encoder's pieces in the training text, (V,); None without text."""
+        """Return the frequency of each of the encoder's tokens in the training text, (V,); None without text."""
         return model.frequencies(self.corpus / self.training_text)
 
     @abstractmethod

@@ -33,7 +33,7 @@ MODEL_FILES = (CONFIGURATION, WEIGHTS, *TOKENIZER)
 """Files of a model's directory in the Hub's format."""
 
 POSITIONS = 512
-"""Default maximum input length in pieces: BERT's."""
+"""Default maximum input length in tokens: BERT's."""
 
 _CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
 """Settings of earlier calls that a tokenizer stores."""
@@ -85,9 +85,9 @@ def plain(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
 
 
 def longest_input(model: PreTrainedModel) -> int:
-    """Return the maximum number of pieces by the model's table of positions, or else by its configuration.
+    """Return the maximum number of tokens by the model's table of positions, or else by its configuration.
 
-    RoBERTa's positions start after the index of the padding piece, so that its first rows are unused.
+    RoBERTa's positions start after the index of the padding token, so that its first rows are unused.
     """
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
@@ -96,9 +96,9 @@ def longest_input(model: PreTrainedModel) -> int:
 
 
 def count_cut(tokenizer: PreTrainedTokenizerBase, longest: int, *sides: Sequence[str] | None) -> int:
-    """Return the number of texts, or of pairs of texts, that a tokenizer would cut to so many pieces."""
+    """Return the number of texts, or of pairs of texts, that a tokenizer would cut to so many tokens."""
     texts = list(zip(*(side for side in sides if side is not None), strict=True))
-    long = [one for one in texts if sum(len(text.encode()) for text in one) > longest // 2]  # others have less pieces
+    long = [one for one in texts if sum(len(text.encode()) for text in one) > longest // 2]  # others have less tokens
     if not long:
         return 0
     encoded: Any = tokenizer(*map(list, zip(*long, strict=True)), verbose=False)
@@ -113,8 +113,8 @@ def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedCo
     return config
 
 
-def count_pieces(model: PreTrainedModel) -> int:
-    """Return the number of rows of the embedding of pieces."""
+def count_tokens(model: PreTrainedModel) -> int:
+    """Return the number of rows of the embedding of tokens."""
     embedding: Any = model.get_input_embeddings()
     return int(embedding.num_embeddings)
 
@@ -125,22 +125,22 @@ def check_tokenizer(
     """Raise HeadroomError if a tokenizer does not match a model.
 
     Args:
-        tokenizer: Its pieces must have rows in the model, and its padding piece must be the model's.
+        tokenizer: Its tokens must have rows in the model, and its padding token must be the model's.
         model: The model.
         directory: The directory of both.
-        covered: Minimum share of the embedding's rows with a piece.
+        covered: Minimum share of the embedding's rows with a token.
     """
-    pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, count_pieces(model)
-    if not pieces or not covered * rows <= pieces <= rows:
+    tokens, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, count_tokens(model)
+    if not tokens or not covered * rows <= tokens <= rows:
         raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows; "
+            f"{directory}: the tokenizer has {tokens} tokens and the model's embedding {rows} rows; "
             "give the model's own tokenizer"
         )
     if tokenizer.pad_token_id is None:
-        raise HeadroomError(f"{directory}: the tokenizer has no padding piece; define one, as batches need it")
+        raise HeadroomError(f"{directory}: the tokenizer has no padding token; define one, as batches need it")
     if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
         raise HeadroomError(
-            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
+            f"{directory}: padding is token {tokenizer.pad_token_id} of the tokenizer and "
             f"{model.config.pad_token_id} of the model; give the model's own tokenizer"
         )
 
@@ -210,7 +210,7 @@ def _kind_at(model: PreTrainedModel, place: str) -> str:
 
 
 def is_causal(model: PreTrainedModel) -> bool:
-    """Return whether a model predicts next pieces."""
+    """Return whether a model predicts next tokens."""
     return type(model).__name__.endswith(("ForCausalLM", "LMHeadModel"))
 
 

@@ -82,7 +82,7 @@ class HeadModel(ABC, Generic[Given]):
 
     @abstractmethod
     def ordinary(self, batch: Given) -> Positions:
-        """Return which positions are neither padding nor pieces with a special meaning (CLS, SEP, end mark)."""
+        """Return which positions are neither padding nor tokens with a special meaning (CLS, SEP, end mark)."""
 
     @abstractmethod
     def sentence_batches(self, sentences: Sequence[str], size: int) -> list[Given]:
@@ -90,15 +90,15 @@ class HeadModel(ABC, Generic[Given]):
 
     @abstractmethod
     def spans(self, sentences: Sequence[str]) -> list[Spans]:
-        """Return for each sentence where its ordinary pieces are in the plain text.
+        """Return for each sentence where its ordinary tokens are in the plain text.
 
         Raises:
-            HeadroomError: If the pieces of a sentence cannot be found in it.
+            HeadroomError: If the tokens of a sentence cannot be found in it.
         """
 
     @abstractmethod
     def frequencies(self, text: Path) -> Tensor | None:
-        """Return the frequency of each of the encoder's pieces in a training text, (V,); None without text."""
+        """Return the frequency of each of the encoder's tokens in a training text, (V,); None without text."""
 
     def run(self, batch: Given) -> object:
         """Run all sites that a batch reaches."""
@@ -120,7 +120,7 @@ class HeadModel(ABC, Generic[Given]):
             reads=self.reads,
             ordinary=ordinary,
             real=self.real(batch),
-            pieces=batch.pieces,
+            tokens=batch.tokens,
             spans=None
             if spans is None
             else pad_spans([spans[place] for place in batch.positions], ordinary[self.reads][0]),

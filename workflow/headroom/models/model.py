@@ -20,7 +20,7 @@ from headroom.models.engine import Given
 from headroom.models.find_sites import attention_maps, check_tokenizer, longest_input
 from headroom.models.gates import Gates
 from headroom.models.head_model import HeadModel, seed_torch
-from headroom.models.readout import Readout, read_pieces
+from headroom.models.readout import Readout, read_tokens
 from headroom.models.sites import AttentionSite, MapObserver, Spans, pick_device
 from headroom.models.sliced import list_sites
 from headroom.models.verification import Trial, check_interventions, check_maps
@@ -28,10 +28,10 @@ from headroom.models.weights import build_model, fuse_activations, load_whole
 from headroom.settings.models import Dtype
 
 _ROWS = 8
-"""Sentences whose probabilities of all pieces exist at a time, beside their logits."""
+"""Sentences whose probabilities of all tokens exist at a time, beside their logits."""
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
-"""Special pieces, except the one for unknown words."""
+"""Special tokens, except the one for unknown words."""
 
 
 class HubModel(HeadModel[Given]):
@@ -39,7 +39,7 @@ class HubModel(HeadModel[Given]):
 
     Attributes:
         task: The name of the class of transformers that builds it from a configuration.
-        longest: The maximum input length in pieces, special pieces included.
+        longest: The maximum input length in tokens, special tokens included.
         kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
         readout: The projection to logits.
     """
@@ -143,21 +143,21 @@ class HubModel(HeadModel[Given]):
         """Show the attention weights of every forward pass within a block; the model is loaded with `eager`."""
         return attention_maps(self.live_sites, observer)
 
-    def is_ordinary(self, pieces: Tensor) -> Tensor:
-        """Return which pieces have no special meaning, in the shape of `pieces`."""
-        return ~torch.isin(pieces, self._special.to(pieces.device))
+    def is_ordinary(self, tokens: Tensor) -> Tensor:
+        """Return which tokens have no special meaning, in the shape of `tokens`."""
+        return ~torch.isin(tokens, self._special.to(tokens.device))
 
     def spans(self, sentences: Sequence[str]) -> list[Spans]:
-        """Return for each sentence the places of its pieces."""
+        """Return for each sentence the places of its tokens."""
         encoded: Any = self.encode(sentences)
         special = self._special.tolist()
         return [
-            [span for piece, span in zip(pieces, spans, strict=True) if piece not in special]
-            for pieces, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
+            [span for token, span in zip(tokens, spans, strict=True) if token not in special]
+            for tokens, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
         ]
 
     def encode(self, first: Sequence[str], second: Sequence[str] | None = None) -> Mapping[str, Any]:
-        """Return the pieces of texts with their places; what is too long for the model is truncated."""
+        """Return the tokens of texts with their places; what is too long for the model is truncated."""
         encoded: Mapping[str, Any] = self.tokenizer(
             list(first),
             None if second is None else list(second),
@@ -168,18 +168,18 @@ class HubModel(HeadModel[Given]):
         return encoded
 
     def read_targets(self, batch: Given, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the negative log-likelihood of targets in nats, and the likeliest pieces there, without gradients.
+        """Return the negative log-likelihood of targets in nats, and the likeliest tokens there, without gradients.
 
-        Both are 0 where there is no target. `target` are the right pieces, (B, T); -100 where none is predicted.
+        Both are 0 where there is no target. `target` are the right tokens, (B, T); -100 where none is predicted.
         """
         places = target.ge(0)
-        nats, best = read_pieces(self.readout.read(lambda: self.logits(batch), places).parts(), target[places])
+        nats, best = read_tokens(self.readout.read(lambda: self.logits(batch), places).parts(), target[places])
         return nats.new_zeros(target.shape).masked_scatter_(places, nats), torch.zeros_like(target).masked_scatter_(
             places, best
         )
 
     def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
-        """Return rows of pieces and their masks as tensors (B, T) on the model's device, padded on the right."""
+        """Return rows of tokens and their masks as tensors (B, T) on the model's device, padded on the right."""
         padded = self.tokenizer.pad(rows, return_tensors="pt", padding_side="right")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
 
@@ -197,10 +197,10 @@ def sum_nats(logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Return the summed negative log-likelihood of targets in nats, and their number, (B,) each.
 
     Args:
-        logits: Of all pieces at each position, (B, T, V).
-        target: The right pieces, (B, T); -100 where none is predicted.
+        logits: Of all tokens at each position, (B, T, V).
+        target: The right tokens, (B, T); -100 where none is predicted.
     """
-    nats = [  # along the pieces, which lie side by side: twice as fast as for logits of (B, V, T)
+    nats = [  # along the tokens, which lie side by side: twice as fast as for logits of (B, V, T)
         nn.functional.cross_entropy(own.flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
         for own, wanted in zip(logits.split(_ROWS), target.split(_ROWS))
     ]

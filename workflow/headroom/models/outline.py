@@ -18,7 +18,7 @@ from headroom.models.families import find_family
 from headroom.models.find_sites import (
     CONFIGURATION,
     check_tokenizer,
-    count_pieces,
+    count_tokens,
     first_line,
     longest_input,
 )
@@ -46,8 +46,8 @@ class Outline:
         uses: How often its sites run in a pass, together; more than there are of them if layers share some.
         groups: The number of groups of heads that share keys and values at all sites; that of heads if none are shared.
         parameters: The number of its parameters.
-        pieces: The number of pieces that it knows.
-        longest: The maximum input length in pieces.
+        tokens: The number of tokens that it knows.
+        longest: The maximum input length in tokens.
         labels: The labels of a classifier.
         kept_whole: Why its heads can be masked but not removed; "" if they can, as far as its family is known.
     """
@@ -59,7 +59,7 @@ class Outline:
     uses: int
     groups: int
     parameters: int
-    pieces: int
+    tokens: int
     longest: int
     labels: Sequence[str]
     kept_whole: str
@@ -71,7 +71,7 @@ class Outline:
 
     @property
     def multiply_adds(self) -> float:
-        """Roughly its multiply-adds for a piece: one for each parameter, as often as its layers run."""
+        """Roughly its multiply-adds for a token: one for each parameter, as often as its layers run."""
         return self.parameters * self.uses / len(self.sites)
 
     def weight_bytes(self, dtype: str) -> int:
@@ -107,7 +107,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
         uses=sum(live.uses for live in sites),
         groups=sum(live.site.heads if live.groups is None else len({*live.groups}) for live in sites),
         parameters=sum(weight.numel() for weight in model.parameters()),
-        pieces=count_pieces(model),
+        tokens=count_tokens(model),
         longest=min(int(tokenizer.model_max_length), longest_input(model)),
         labels=[labels[index] for index in sorted(labels)],
         kept_whole=find_family(config).kept_whole,

@@ -1,7 +1,7 @@
-"""Pieces read from the states that a model projects to logits, a part of the vocabulary at a time.
+"""Tokens read from the states that a model projects to logits, a part of the vocabulary at a time.
 
-A batch's logits of all pieces are its largest tensor by far: to write and to read them takes longer than to compute
-them. Losses and the likeliest pieces are therefore found part by part, at the positions that are asked for alone.
+A batch's logits of all tokens are its largest tensor by far: to write and to read them takes longer than to compute
+them. Losses and the likeliest tokens are therefore found part by part, at the positions that are asked for alone.
 Results are those of whole logits up to rounding.
 """
 
@@ -21,11 +21,11 @@ _ROOM = {"cpu": 2**20, "cuda": 2**26}
 """Logits that exist at a time, by the type of the device: about as many as its caches, or memory, hold with ease."""
 
 Parts = Iterable[tuple[int, Tensor]]
-"""The first piece of each part of the vocabulary, and the logits of the part, (N, pieces) in float32 or better."""
+"""The first token of each part of the vocabulary, and the logits of the part, (N, tokens) in float32 or better."""
 
 
 class Readout:
-    """The projection of a model's last states to the logits of all pieces.
+    """The projection of a model's last states to the logits of all tokens.
 
     The first pass shows whether the logits are nothing but this projection. If they are not, because a model caps or
     scales them for example, whole logits are computed, and read in parts.
@@ -90,14 +90,14 @@ class Reading:
     def parts(self, rows: Tensor | None = None) -> Iterator[tuple[int, Tensor]]:
         """Yield the parts of the logits, see `Parts`, at some of the places or at all. They may be changed."""
         states = self._states if rows is None else self._states[rows]
-        pieces = states.shape[1] if self._weight is None else len(self._weight)
+        tokens = states.shape[1] if self._weight is None else len(self._weight)
         width = max(1, _ROOM.get(states.device.type, 2**20) // max(1, len(states)))
-        for start in range(0, pieces, width):
+        for start in range(0, tokens, width):
             logits = self._cut(states, slice(start, start + width))
             yield start, logits.to(torch.promote_types(logits.dtype, torch.float32), copy=self._weight is None)
 
     def project(self, forbidden: Sequence[int]) -> Projection | None:
-        """Return the output weights, of which some pieces are never produced; None without weights of 32 bits."""
+        """Return the output weights, of which some tokens are never produced; None without weights of 32 bits."""
         if self._weight is None or self._weight.dtype not in (torch.float32, torch.float64):
             return None
         return Projection(self._weight, self._bias, forbidden)
@@ -107,10 +107,10 @@ class Reading:
         """The features of a model whose weights `project` returns, (N, D)."""
         return self._states
 
-    def _cut(self, states: Tensor, pieces: slice) -> Tensor:
+    def _cut(self, states: Tensor, tokens: slice) -> Tensor:
         if self._weight is None:
-            return states[:, pieces]
-        return nn.functional.linear(states, self._weight[pieces], None if self._bias is None else self._bias[pieces])
+            return states[:, tokens]
+        return nn.functional.linear(states, self._weight[tokens], None if self._bias is None else self._bias[tokens])
 
 
 @contextmanager
@@ -129,17 +129,17 @@ def _kept_from(output: Any) -> Iterator[list[Tensor]]:
         del output.forward
 
 
-def read_pieces(parts: Parts, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the negative log-likelihood of the targets in nats (N,), and the likeliest pieces (N,).
+def read_tokens(parts: Parts, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the negative log-likelihood of the targets in nats (N,), and the likeliest tokens (N,).
 
-    `target` are the right pieces at the places of the parts, (N,).
+    `target` are the right tokens at the places of the parts, (N,).
     """
     best = _Best(target)
-    return _sum_up(parts, target, best.add), best.pieces
+    return _sum_up(parts, target, best.add), best.tokens
 
 
 def read_nats(parts: Parts, target: Tensor) -> Tensor:
-    """Return the negative log-likelihood of the targets in nats (N,); they are those of `read_pieces`."""
+    """Return the negative log-likelihood of the targets in nats (N,); they are those of `read_tokens`."""
     return _sum_up(parts, target, lambda _, logits: logits.amax(1))
 
 
@@ -150,44 +150,44 @@ def _sum_up(parts: Parts, target: Tensor, find_largest: Callable[[int, Tensor], 
         inside = (place >= 0) & (place < logits.shape[1])
         own = logits.gather(1, place.clamp(0, logits.shape[1] - 1)[:, None])[:, 0]
         wanted = torch.where(inside, own.double(), wanted)
-        # of impossible pieces alone the largest is infinite
+        # of impossible tokens alone the largest is infinite
         largest = find_largest(start, logits).clamp(min=torch.finfo(logits.dtype).min)
         sums.append(logits.sub_(largest[:, None]).exp_().sum(1).double().log() + largest)
     return (torch.stack(sums).logsumexp(0) - wanted).to(logits.dtype)
 
 
-def best_pieces(parts: Parts, like: Tensor) -> Tensor:
-    """Return the likeliest pieces at the places of the parts, (N,), as integers like those of a tensor (N,)."""
+def best_tokens(parts: Parts, like: Tensor) -> Tensor:
+    """Return the likeliest tokens at the places of the parts, (N,), as integers like those of a tensor (N,)."""
     best = _Best(like)
     for start, logits in parts:
         best.add(start, logits)
-    return best.pieces
+    return best.tokens
 
 
-def rank_pieces(parts: Parts, count: int) -> Tensor:
-    """Return the likeliest pieces at the places of the parts, the likeliest first, (N, count)."""
-    values, pieces = None, None
+def rank_tokens(parts: Parts, count: int) -> Tensor:
+    """Return the likeliest tokens at the places of the parts, the likeliest first, (N, count)."""
+    values, tokens = None, None
     for start, logits in parts:
         own, places = logits.topk(min(count, logits.shape[1]), 1)
         values = own if values is None else torch.cat([values, own], 1)
-        pieces = places + start if pieces is None else torch.cat([pieces, places + start], 1)
+        tokens = places + start if tokens is None else torch.cat([tokens, places + start], 1)
         values, kept = values.topk(min(count, values.shape[1]), 1)
-        pieces = pieces.gather(1, kept)
-    assert pieces is not None
-    return pieces
+        tokens = tokens.gather(1, kept)
+    assert tokens is not None
+    return tokens
 
 
 class _Best:
-    """The likeliest pieces so far; of equal ones the first."""
+    """The likeliest tokens so far; of equal ones the first."""
 
     def __init__(self, like: Tensor) -> None:
-        self.pieces = torch.zeros_like(like)
+        self.tokens = torch.zeros_like(like)
         self._values = torch.full_like(like, -torch.inf, dtype=torch.float64)
 
     def add(self, start: int, logits: Tensor) -> Tensor:
         """Take a part into account, and return its largest logits, (N,)."""
         values, places = logits.max(1)
         better = values > self._values
-        self.pieces = torch.where(better, places + start, self.pieces)
+        self.tokens = torch.where(better, places + start, self.tokens)
         self._values = torch.where(better, values.double(), self._values)
         return values

@@ -85,7 +85,7 @@ class ReusingSet(EvaluationSet[Model, Given, Answer], Generic[Model, Given, Answ
         self._states = None
 
     def judge_finally(self, model: Model) -> tuple[Outcome[Answer], str, Callable[[str], str]]:
-        """Answer every example by the likeliest class or piece."""
+        """Answer every example by the likeliest class or token."""
         return self.judge(model), "argmax", self.signature
 
     @torch.inference_mode()

@@ -1,9 +1,9 @@
 """The self-attentive sentence classifier of Lin et al. 2017, "A Structured Self-attentive Sentence Embedding".
 
-An et al. 2020 train it with heads that repel each other. Instead of a Transformer, a bidirectional LSTM reads pieces,
+An et al. 2020 train it with heads that repel each other. Instead of a Transformer, a bidirectional LSTM reads tokens,
 H (T, 2u), and r learned queries, the hops, attend to its states:
 
-    A = softmax(W_s2 tanh(W_s1 H^T))   over the pieces; (r, T)
+    A = softmax(W_s2 tanh(W_s1 H^T))   over the tokens; (r, T)
     M = A H                            (r, 2u), flattened: what the fully connected layer reads
 
 A sentence pair is read as one sequence with the tokenizer's separators, as in BERT; the model does not otherwise
@@ -50,7 +50,7 @@ class HopAttention(nn.Module):
         self.hops = nn.Linear(attention, hops, bias=False)  # W_s2
 
     def forward(self, states: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """Average the states H, (B, T, 2u), of pieces that are not padding (`real`, (B, T)).
+        """Average the states H, (B, T, 2u), of tokens that are not padding (`real`, (B, T)).
 
         Returns:
             z: M, flattened, (B, 1, hops * 2u), and the attention weights A, (B, hops, 1, T).
@@ -62,7 +62,7 @@ class HopAttention(nn.Module):
 
 
 class SentenceEncoder(nn.Module):
-    """From pieces to a representation of the whole sentence."""
+    """From tokens to a representation of the whole sentence."""
 
     def __init__(self, config: SelfAttentiveConfig) -> None:
         super().__init__()
@@ -74,14 +74,14 @@ class SentenceEncoder(nn.Module):
         self.fully_connected = nn.Linear(config.num_attention_heads * states, config.fully_connected_size)
 
     def forward(self, input_ids: Tensor, real: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Encode pieces (B, T), of which `real` (B, T) are not padding; padding is at the end.
+        """Encode tokens (B, T), of which `real` (B, T) are not padding; padding is at the end.
 
         Returns:
             The fully connected layer after its ReLU, (B, units), and the attention weights, (B, hops, 1, T); None if
             all hops are removed.
         """
         z, weights = self.attention(self.states(input_ids, real), real)
-        # without hops z has no feature, but still a row per piece: one is enough for the bias
+        # without hops z has no feature, but still a row per token: one is enough for the bias
         return self.fully_connected(z[:, :1]).squeeze(1).relu(), weights
 
     def states(self, input_ids: Tensor, real: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
     """The classifier: the encoder, dropout, and a linear layer.
 
     Attributes:
-        single_query: A site attends once per example instead of from every piece.
+        single_query: A site attends once per example instead of from every token.
     """
 
     config_class = SelfAttentiveConfig
@@ -116,7 +116,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
     ) -> SequenceClassifierOutput:
         """Return logits (B, classes) and, with labels (B,), the mean loss in nats: in training with the penalty.
 
-        The attention mask (B, T) is 1 for pieces, 0 for padding, which is at the end of `input_ids` (B, T).
+        The attention mask (B, T) is 1 for tokens, 0 for padding, which is at the end of `input_ids` (B, T).
         """
         real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         sentences, weights = self.encoder(input_ids, real)
@@ -129,7 +129,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the embedding of pieces."""
+        """Return the embedding of tokens."""
         return self.encoder.embedding
 
     def _init_weights(self, module: Any) -> None:

@@ -267,11 +267,11 @@ class MapBatch:
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
-        reads: The kind of the sites that read the pieces: the encoder's, or those of a decoder alone.
-        ordinary: Neither padding nor a piece with a special meaning (end of sentence, begin mark, CLS, SEP).
+        reads: The kind of the sites that read the tokens: the encoder's, or those of a decoder alone.
+        ordinary: Neither padding nor a token with a special meaning (end of sentence, begin mark, CLS, SEP).
         real: Not padding; only these are part of an example, and all of them affect the output.
-        pieces: The encoder's input as indices of the vocabulary, (B, T).
-        spans: Start and end of each of these pieces in the plain text, in characters from 0, (B, T, 2), -1 for
+        tokens: The encoder's input as indices of the vocabulary, (B, T).
+        spans: Start and end of each of these tokens in the plain text, in characters from 0, (B, T, 2), -1 for
             those that do not count; None if the examples are not single sentences.
         uses: How often each site runs in a pass; those that run several times are shown as often.
         show: Runs the model once and shows the maps of every site that runs.
@@ -281,32 +281,32 @@ class MapBatch:
     reads: str
     ordinary: Positions
     real: Positions
-    pieces: Tensor
+    tokens: Tensor
     spans: Tensor | None
     uses: Mapping[Site, int]
     show: Callable[[MapObserver], None]
 
 
 Spans = Sequence[tuple[int, int]]
-"""Start and end of the pieces of a sentence in the plain text, in characters from 0."""
+"""Start and end of the tokens of a sentence in the plain text, in characters from 0."""
 
 
 def pad_spans(rows: Sequence[Spans], ordinary: Tensor) -> Tensor:
-    """Return the spans of pieces as one tensor (B, T, 2) on the CPU, -1 for pieces that do not count.
+    """Return the spans of tokens as one tensor (B, T, 2) on the CPU, -1 for tokens that do not count.
 
     Args:
-        rows: The spans of those pieces of each row that count, in order.
+        rows: The spans of those tokens of each row that count, in order.
         ordinary: Which positions count, (B, T).
 
     Raises:
-        HeadroomError: If the numbers of counting pieces differ in a row.
+        HeadroomError: If the numbers of counting tokens differ in a row.
     """
     spans = torch.full((*ordinary.shape, 2), -1)
     for row, places in enumerate(rows):
         if len(places) != int(ordinary[row].sum()):
             raise HeadroomError(
-                f"text: {len(places)} aligned pieces, but the model reads {int(ordinary[row].sum())}; "
-                "remove special pieces such as </s> from the text"
+                f"text: {len(places)} aligned tokens, but the model reads {int(ordinary[row].sum())}; "
+                "remove special tokens such as </s> from the text"
             )
         spans[row, ordinary[row].cpu()] = torch.tensor(places, dtype=torch.long).reshape(-1, 2)
     return spans

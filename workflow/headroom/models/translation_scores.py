@@ -79,8 +79,8 @@ METRICS: Mapping[str, Metric] = {
 """Metrics in the order of all tables, the main one first."""
 
 
-Pieces = list[int]
-"""A translation, as indices of its pieces."""
+Tokens = list[int]
+"""A translation, as indices of its tokens."""
 
 EVERY = 50
 """One sentence in so many is decoded without reuse as well, others for each intervention."""
@@ -104,10 +104,10 @@ class ReferenceSet:
         self._known: list[Any] = [metric._ref_cache for metric in self._metrics]  # n-grams of each reference
         self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
 
-    def sample(self, hypotheses: Sequence[str], nats: ndarray, tokens: ndarray) -> Sample:
+    def sample(self, hypotheses: Sequence[str], nats: ndarray, lengths: ndarray) -> Sample:
         """Return the statistics of one system: of its translations, one per reference in plain text.
 
-        `nats` are the summed negative log-likelihoods of the references (n,), `tokens` the numbers of their pieces.
+        `nats` are the summed negative log-likelihoods of the references (n,), `lengths` the numbers of their tokens.
         """
         self._remember(hypotheses)
         found = [self._seen[item] for item in enumerate(hypotheses)]
@@ -117,7 +117,7 @@ class ReferenceSet:
                 "bleu": numpy.array([bleu for bleu, _ in found], dtype=numpy.float64),
                 "chrf": numpy.array([chrf for _, chrf in found], dtype=numpy.float64),
                 "exact": numpy.array(exact),
-                "loss": numpy.stack([nats, tokens], axis=1).astype(numpy.float64),
+                "loss": numpy.stack([nats, lengths], axis=1).astype(numpy.float64),
             },
             METRICS,
         )
@@ -143,14 +143,14 @@ def metric_signature(metric: str) -> str:
         return str(computed.get_signature())
     if metric == "exact":
         return signature(unit="percent of sentences")
-    return signature(unit="nats per target piece", smoothing=0, forcing="teacher")
+    return signature(unit="nats per target token", smoothing=0, forcing="teacher")
 
 
 def _share(part: ndarray, whole: ndarray, where: ndarray) -> ndarray:
     return numpy.where(where, part / numpy.where(whole > 0, whole, 1.0), 0.0)
 
 
-class ReferencedSet(EvaluationSet[Model, Given, Pieces]):
+class ReferencedSet(EvaluationSet[Model, Given, Tokens]):
     """Sentences with references."""
 
     metrics = tuple(METRICS)
@@ -173,10 +173,10 @@ class ReferencedSet(EvaluationSet[Model, Given, Pieces]):
         self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
 
     @abstractmethod
-    def judge(self, model: Model, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Pieces]:
+    def judge(self, model: Model, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Tokens]:
         """Translate the set, greedily or with a beam, and compute all metrics and their resamples."""
 
-    def judge_finally(self, model: Model) -> tuple[Outcome[Pieces], str, Callable[[str], str]]:
+    def judge_finally(self, model: Model) -> tuple[Outcome[Tokens], str, Callable[[str], str]]:
         """Return the outcome with beam search, the kind of search, and the signature of a metric."""
         beam, penalty = self.evaluation.beam, self.evaluation.length_penalty
         outcome = self.judge(model, beam=beam, length_penalty=penalty)
@@ -199,70 +199,70 @@ class ReferencedSet(EvaluationSet[Model, Given, Pieces]):
         return int(model.count_cut(self.sources, self.references.references))
 
     def score(
-        self, pieces: list[Pieces], texts: Sequence[str], nats: ndarray, tokens: ndarray, again: ndarray | None = None
-    ) -> Outcome[Pieces]:
-        """Return the outcome of translations, given as pieces and as texts; the losses are those of `ReferenceSet`.
+        self, tokens: list[Tokens], texts: Sequence[str], nats: ndarray, lengths: ndarray, again: ndarray | None = None
+    ) -> Outcome[Tokens]:
+        """Return the outcome of translations, given as tokens and as texts; the losses are those of `ReferenceSet`.
 
         `again` is described with `AGAIN`; None if no translation was decoded again.
         """
-        sample = self.references.sample(texts, nats, tokens)
-        compared = numpy.zeros((len(pieces), 2)) if again is None else again
-        return self.outcome(pieces, replace(sample, statistics={**sample.statistics, AGAIN: compared}))
+        sample = self.references.sample(texts, nats, lengths)
+        compared = numpy.zeros((len(tokens), 2)) if again is None else again
+        return self.outcome(tokens, replace(sample, statistics={**sample.statistics, AGAIN: compared}))
 
 
 _COUNT = 8
 """Candidates per position."""
 
 _SLACK = 1e-3
-"""Lead over other pieces, in nats, below which all logits are computed; errors of float32 are a hundredth of it."""
+"""Lead over other tokens, in nats, below which all logits are computed; errors of float32 are a hundredth of it."""
 
 _PART = 4096
-"""Pieces whose weights are compared with the mean at a time."""
+"""Tokens whose weights are compared with the mean at a time."""
 
 
 class Projection:
-    """Output weights, which give the scores of pieces.
+    """Output weights, which give the scores of tokens.
 
     Attributes:
-        reach: The largest |w_v - c| of a piece that can be produced.
-        ranked: How many of the best pieces `Candidates` need.
+        reach: The largest |w_v - c| of a token that can be produced.
+        ranked: How many of the best tokens `Candidates` need.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, forbidden: Sequence[int]) -> None:
-        """Store weights (V, D) and biases (V,), and the pieces that are never produced."""
+        """Store weights (V, D) and biases (V,), and the tokens that are never produced."""
         self._weight, self._bias = weight, bias
         self._mean = weight.mean(0)  # (D,)
         norms = torch.cat([(part - self._mean).norm(dim=1) for part in weight.split(_PART)])  # (V,)
         self.reach = norms.index_fill(0, torch.tensor([*forbidden], dtype=torch.long, device=norms.device), 0.0).max()
         self.ranked = min(_COUNT, len(weight) - len(forbidden) - 2) + 1
 
-    def scores(self, pieces: Tensor, features: Tensor) -> Tensor:
-        """Return the scores of pieces (N, K) with features (N, D): (N, K)."""
-        own = torch.bmm(self._weight[pieces], features[:, :, None]).squeeze(2) - (features @ self._mean)[:, None]
-        return own if self._bias is None else own + self._bias[pieces]
+    def scores(self, tokens: Tensor, features: Tensor) -> Tensor:
+        """Return the scores of tokens (N, K) with features (N, D): (N, K)."""
+        own = torch.bmm(self._weight[tokens], features[:, :, None]).squeeze(2) - (features @ self._mean)[:, None]
+        return own if self._bias is None else own + self._bias[tokens]
 
 
 class Candidates:
-    """The best pieces at some positions of a model, and a bound on the scores of all others."""
+    """The best tokens at some positions of a model, and a bound on the scores of all others."""
 
     def __init__(self, projection: Projection, features: Tensor, ranked: Tensor) -> None:
-        """Store the features of N positions, (N, D), and the best pieces there, (N, `projection.ranked`)."""
+        """Store the features of N positions, (N, D), and the best tokens there, (N, `projection.ranked`)."""
         self._projection, self._features = projection, features
-        self._pieces = ranked[:, :-1]
+        self._tokens = ranked[:, :-1]
         self._rest = projection.scores(ranked[:, -1:], features)[:, 0]  # (N,)
 
     def best(self, features: Tensor, search: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return the best pieces (N,) of another model at the same positions.
+        """Return the best tokens (N,) of another model at the same positions.
 
         Args:
             features: Its features there, (N, D).
-            search: Returns the best pieces at some of the positions, which are given as indices, from all logits.
+            search: Returns the best tokens at some of the positions, which are given as indices, from all logits.
         """
-        scores = self._projection.scores(self._pieces, features)  # (N, K)
+        scores = self._projection.scores(self._tokens, features)  # (N, K)
         lead, first = scores.max(1, keepdim=True)
         second = scores.scatter(1, first, -torch.inf).amax(1)
         others = self._rest + self._projection.reach * (features - self._features).norm(dim=1)
-        best = self._pieces.gather(1, first)[:, 0]
+        best = self._tokens.gather(1, first)[:, 0]
         unsure = (lead[:, 0] <= torch.maximum(second, others) + _SLACK).nonzero().squeeze(1)
         if len(unsure):
             best[unsure] = search(unsure)
@@ -271,4 +271,4 @@ class Candidates:
     @property
     def size(self) -> int:
         """The bytes that are stored, without the weights."""
-        return sum(tensor.nbytes for tensor in (self._features, self._pieces, self._rest))
+        return sum(tensor.nbytes for tensor in (self._features, self._tokens, self._rest))

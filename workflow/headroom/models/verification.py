@@ -81,7 +81,7 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
                 )
         reason = reason or _compare_sliced(model, trial, reload, removed, plain, masked)
     embedded = model.get_input_embeddings()(trial.inputs["input_ids"])
-    if torch.equal(masked[0], plain[0]) and embedded.any():  # heads have nothing to read in pieces without embeddings
+    if torch.equal(masked[0], plain[0]) and embedded.any():  # heads have nothing to read in tokens without embeddings
         raise HeadroomError(f"{name}: its logits are the same with all heads masked; give a model that uses its heads")
     return reason
 
@@ -152,7 +152,7 @@ def _compare_sliced(
                 where = f" in step {step} of a generation" if step else ""
                 return f"the {form} model differs from the masked model{where}"
             if step and not torch.equal(one.argmax(-1), other.argmax(-1)):
-                break  # two pieces are equally likely up to rounding: the rest is of other prefixes
+                break  # two tokens are equally likely up to rounding: the rest is of other prefixes
     return ""
 
 
@@ -169,7 +169,7 @@ def _run_masked(model: PreTrainedModel, trial: Trial, removed: frozenset[Head]) 
 
 
 def _run(model: PreTrainedModel, trial: Trial) -> list[Tensor]:
-    """Return the logits of a pass, then those of every step of a generation as far as the pieces are determined."""
+    """Return the logits of a pass, then those of every step of a generation as far as the tokens are determined."""
     outcome = [model(**trial.inputs)[0]]
     if trial.prompt is not None:
         generating: Any = model

@@ -26,7 +26,7 @@ class Workload(ABC, Generic[Timed]):
     @property
     @abstractmethod
     def shape(self) -> dict[str, int]:
-        """The sizes that determine the time, e.g. the length of the batch in pieces."""
+        """The sizes that determine the time, e.g. the length of the batch in tokens."""
 
     @abstractmethod
     def action(self, model: Timed, part: str) -> Callable[[], object]:

@@ -35,7 +35,7 @@ def run(job: EncoderJob) -> None:
     start = starting_point(job.encoder, job.corpus)
     write_encoder(start, job.output)
     write_record(job.output)
-    _log.info("%s: %d pieces, inputs up to %d", job.output, len(start.tokenizer), start.tokenizer.model_max_length)
+    _log.info("%s: %d tokens, inputs up to %d", job.output, len(start.tokenizer), start.tokenizer.model_max_length)
 
 
 def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:

@@ -76,11 +76,11 @@ def _read(corpus: Path) -> dict[str, ParallelText]:
 
 def _binarise(texts: dict[str, ParallelText], directory: Path, settings: VocabularySettings) -> dict[str, object]:
     """Encode, run fairseq-preprocess inside `directory`, and return the content of `prepared.json`."""
-    pieces = Pieces(directory / "sentencepiece.model")
+    tokens = Pieces(directory / "sentencepiece.model")
     counts: dict[str, object] = {}
     for split, text in texts.items():
         for side in SIDES:
-            encoded = pieces.encode_lines(getattr(text, side))
+            encoded = tokens.encode_lines(getattr(text, side))
             write_lines(directory / f"{split}.{side}", encoded)
             counts[f"{split}.{side}"] = sum(line.count(" ") + 1 for line in encoded)
     output = _preprocess(directory)
@@ -113,6 +113,6 @@ def _preprocess(directory: Path) -> str:
 
 
 def _unknown_shares(output: str) -> dict[str, float]:
-    """Return the share of unknown pieces per split and side, reported by fairseq-preprocess."""
+    """Return the share of unknown tokens per split and side, reported by fairseq-preprocess."""
     found = re.findall(r"/(train|valid)\.(source|target): .*?, ([\d.]+)% replaced", output)
     return {f"{split}.{side}": float(percent) / 100 for split, side, percent in found}

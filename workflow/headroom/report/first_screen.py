@@ -248,6 +248,6 @@ def _describe_model(view: StudyTables) -> str:
     sizes = {name: rows_where(heads, kind=kind)["layer"].max() for kind, name in SELF_ATTENTION.items()}
     layers = " and ".join(plural(int(size), f"{name} layer") for name, size in sizes.items() if size == size)
     repeated = f" used as {uses}" if (uses := count_uses(view)) else ""
-    pieces = view.description(view.task).window
-    windows = f", read in windows of {pieces} pieces" if pieces else ""
+    tokens = view.description(view.task).window
+    windows = f", read in windows of {tokens} tokens" if tokens else ""
     return f" with {len(heads)} heads{of} in {layers}{repeated}{windows}"

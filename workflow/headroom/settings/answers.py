@@ -13,9 +13,9 @@ class DecodingSettings(Settings):
     """Translation of an evaluation set. Sweeps over heads decode greedily, final scores with a beam."""
 
     length_factor: float = Field(
-        1.5, ge=0, description="a translation has at most length_factor * source pieces + length_offset"
+        1.5, ge=0, description="a translation has at most length_factor * source tokens + length_offset"
     )
-    length_offset: PositiveInt = Field(10, description="see length_factor; pieces")
+    length_offset: PositiveInt = Field(10, description="see length_factor; tokens")
     sentences_at_once: PositiveInt = Field(64, description="sentences decoded at a time, sorted by length")
 
 
@@ -29,12 +29,12 @@ class LabellingSettings(Settings):
 
 
 class WindowSettings(Settings):
-    """Prediction of the next piece in windows of a document: a window of n pieces has n - 1 predictions."""
+    """Prediction of the next token in windows of a document: a window of n tokens has n - 1 predictions."""
 
-    length: int = Field(512, ge=2, description="pieces of a window; the last one of a document may be shorter")
+    length: int = Field(512, ge=2, description="tokens of a window; the last one of a document may be shorter")
     stride: PositiveInt = Field(
         512,
-        description="pieces from one window to the next; unset for `length`. With a smaller one windows overlap, and "
+        description="tokens from one window to the next; unset for `length`. With a smaller one windows overlap, and "
         "only predictions that no window before has made count",
     )
     per_set: PositiveInt | None = Field(
@@ -53,7 +53,7 @@ class WindowSettings(Settings):
     @model_validator(mode="after")
     def _no_gaps(self) -> Self:
         if self.stride > self.length:
-            raise ValueError(f"stride {self.stride} leaves pieces out; give at most the length, {self.length}")
+            raise ValueError(f"stride {self.stride} leaves tokens out; give at most the length, {self.length}")
         return self
 
 
@@ -64,7 +64,7 @@ class InterventionSettings(Settings):
         ("zero",),
         description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
         "the set `choose`), resample (another example of the batch) or, for language models, first (its z at the first "
-        "position, as if it attended to the first piece alone), ablation, keep_one and pruning are repeated",
+        "position, as if it attended to the first token alone), ablation, keep_one and pruning are repeated",
     )
 
     @field_validator("replacement")

@@ -194,7 +194,7 @@ def check_texts_of_model(name: str, task: TaskSettings) -> None:
 
 
 def check_replacements(name: str, task: TaskSettings) -> None:
-    """Raise ValueError, with the key, if heads say what the first piece says, in a model that is no decoder."""
+    """Raise ValueError, with the key, if heads say what the first token says, in a model that is no decoder."""
     if "first" in task.intervention.replacement and not isinstance(task, LanguageSettings):
         raise ValueError(
             f"{name}.intervention.replacement: first applies only to language models, whose first position sees itself "

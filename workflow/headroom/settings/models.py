@@ -165,7 +165,7 @@ class FineTuningSettings(Settings):
     early_checkpoints: EarlyCheckpoints = ()
     learning_rate: PositiveFloat = Field(2e-5, description="peak learning rate")
     batch_size: PositiveInt = Field(32, description="examples per update")
-    max_length: PositiveInt = Field(128, description="longest input in pieces; longer inputs are truncated")
+    max_length: PositiveInt = Field(128, description="longest input in tokens; longer inputs are truncated")
     warmup_share: float = Field(0.1, ge=0, lt=1, description="share of all updates with a rising learning rate")
     weight_decay: float = Field(0.01, ge=0, description="decoupled weight decay of AdamW")
     clip_norm: float = Field(1.0, ge=0, description="largest gradient norm; 0 does not clip")

@@ -107,5 +107,5 @@ Corpus = Annotated[
 class VocabularySettings(Settings):
     """The joint SentencePiece vocabulary of both languages."""
 
-    size: int = Field(2000, ge=16, description="pieces of the vocabulary, both languages together")
+    size: int = Field(2000, ge=16, description="tokens of the vocabulary, both languages together")
     model_type: Literal["bpe", "unigram"] = Field("bpe", description="kind of SentencePiece model")

@@ -81,7 +81,7 @@ class TranslationSettings(ExperimentsSettings):
     released: ReleasedTranslator | None = Field(
         None, description="a released model, used instead of training one; unset to train"
     )
-    vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
+    vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword tokens")
     model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
     training: TrainingSettings = Field(default_factory=TrainingSettings, description="training of the model")
     arms: dict[str, ArmSettings] = Field(
@@ -148,7 +148,7 @@ class ClassificationSettings(ExperimentsSettings):
 
 
 class LanguageSettings(ExperimentsSettings):
-    """Prediction of the next piece of plain text with a released decoder."""
+    """Prediction of the next token of plain text with a released decoder."""
 
     task: Literal["language"] = Field("language", description="what the model is asked")
     corpus: DocumentCorpus = Field(description="the text")

@@ -58,7 +58,7 @@ class Plan:
 
     @property
     def transformers(self) -> list[str]:
-        """The runs of Transformers, whose heads attend from piece to piece, i.e. without self-attentive encoders."""
+        """The runs of Transformers, whose heads attend from token to token, i.e. without self-attentive encoders."""
         return [run for run in self.runs if not self._is_self_attentive(self.task(run))]
 
     @property

@@ -14,7 +14,7 @@ STAGES = {
         "released": ("preparation.released", "import a released model"),
         "fine_tuning": ("experiments.training.fine_tuning", "train a classifier, a checkpoint per epoch"),
         "training": ("experiments.training.stage", "train a translation model, a checkpoint per epoch"),
-        "vocabulary": ("preparation.vocabulary", "learn subword pieces and binarise parallel text"),
+        "vocabulary": ("preparation.vocabulary", "learn subword tokens and binarise parallel text"),
     },
     "Which heads matter": {
         "ablation": ("experiments.ablation.stage", "remove each head on its own"),

@@ -41,7 +41,7 @@ class TaskDescription:
     library: str = ""  # what runs its models; "" if that is not known
     groups: bool = False  # whether all heads that share keys and values are removed at once
     is_series: bool = False  # whether a released model comes with earlier checkpoints of its training
-    window: int | None = None  # pieces of a window of a language model; None of other tasks
+    window: int | None = None  # tokens of a window of a language model; None of other tasks
     beside: str = ""  # its settings beside size: models with the same ones are compared by size; "" if not known
     corpus: str = ""  # where its text is from: tasks with the same one are of one corpus; "" if that is not known
     source: str = ""  # who made its text, e.g. `tatoeba` of two corpora in two languages; "" if that is not known

@@ -37,7 +37,7 @@ METRICS = {
     "accuracy": Metric("accuracy", "%"),
     "f1": Metric("F1", "%"),
     "matthews": Metric("Matthews correlation", "× 100", "points of Matthews correlation (× 100)"),
-    "next": Metric("next pieces predicted", "%"),
+    "next": Metric("next tokens predicted", "%"),
     "loss": Metric("loss", "nats"),
     "bits": Metric("bits per byte"),
 }
@@ -79,10 +79,10 @@ class TaskInfo:
 TASKS: dict[TaskKind, TaskInfo] = {
     "translation": TaskInfo(("bleu", "chrf", "exact"), "sentence", "token", above_chance=False, margin=0.02),
     "classification": TaskInfo(("accuracy", "f1", "matthews"), "example", "example", above_chance=True, margin=0.03),
-    "language": TaskInfo(("next", "bits"), "window", "piece", above_chance=True, margin=0.03),
+    "language": TaskInfo(("next", "bits"), "window", "token", above_chance=True, margin=0.03),
 }
 """Margins: Michel et al. 2019 call losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above
-chance) not noticeable; the remainder allows for sampling error. That of next pieces is the one of other scores above
+chance) not noticeable; the remainder allows for sampling error. That of next tokens is the one of other scores above
 chance."""
 
 

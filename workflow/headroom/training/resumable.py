@@ -111,7 +111,7 @@ def tensor_floats(precision: str) -> Iterator[None]:
 class EpochRecord:
     """Losses, speed and gradient norms of an epoch.
 
-    Losses are in nats, per target piece without label smoothing or per example.
+    Losses are in nats, per target token without label smoothing or per example.
     Norms are means over updates: of all gradients before clipping; of the gradients of the heads' query, key and value
     weights that are passed to the optimizer, and of the loss's own gradients if an arm rewrites them. The ratio of
     repulsion to gradient is that of arms that repel (`headroom.training.repulsion.particles.repulsion_ratio`), a mean

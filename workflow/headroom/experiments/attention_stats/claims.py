@@ -37,7 +37,7 @@ def positional(rows: pandas.DataFrame, *, share: float, confident: float) -> Rea
 
 
 def to_neighbours(rows: pandas.DataFrame, model: str = TRAINED) -> pandas.DataFrame:
-    """Return how often every encoder head of one run points to the piece before or the one after.
+    """Return how often every encoder head of one run points to the token before or the one after.
 
     The larger of the two shares counts: `value_share`, `low_share` and `high_share`, exact for a count (Clopper and
     Pearson). The other columns are of the head's confidence. The head with the largest share comes first.
@@ -177,7 +177,7 @@ ONE_ENCODER = "models that learned their encoder apart: these start from one pre
 def functions_by_half(tables: StudyTables, run: str, margin: float) -> Halves:
     """Return the functions of a run's model on both halves of the sentences.
 
-    Relations are found on each half; positions and rare words, for which there are many more pieces, on all sentences.
+    Relations are found on each half; positions and rare words, for which there are many more tokens, on all sentences.
     """
     others = {target for target in functions(select_held(rows_where(tables.roles, run=run))) if ":" not in target}
     rows = rows_where(last_epochs(rows_where(tables.attention_stats, run=run)), model=TRAINED, trees="gold")

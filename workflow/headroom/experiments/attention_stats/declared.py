@@ -25,7 +25,7 @@ class AttentionStatsSettings(Settings):
     )
     frequent_tokens: PositiveInt = Field(
         500,
-        description="sentences count for rare words if their least frequent piece is not among this many most frequent "
+        description="sentences count for rare words if their least frequent token is not among this many most frequent "
         "ones; make it smaller for vocabularies below 2,000",
     )
     examples: PositiveInt | None = Field(
@@ -82,7 +82,7 @@ TARGET = Column(
     "text",
     "of `offset` `-5` ... `+5`, `0` is the token itself; of `relation` `nsubj:to-dependent` (from the governor to its"
     " subjects) or `nsubj:to-governor` (from the subject to its governor), each word counts once and any of several"
-    " targets is correct; of `rare` `rarest` or `two-rarest`, equally rare pieces are all correct; of "
+    " targets is correct; of `rare` `rarest` or `two-rarest`, equally rare tokens are all correct; of "
     "`confidence` and `mean-margin` empty",
 )
 
@@ -90,7 +90,7 @@ BASELINE = Column(
     "baseline",
     "number",
     "of `relation` the accuracy of pointing to the relation's most frequent relative position, found on `choose`; of"
-    " `rare` chance: the share of correct pieces in a sentence; else empty",
+    " `rare` chance: the share of correct tokens in a sentence; else empty",
 )
 
 BEYOND = (
@@ -114,8 +114,8 @@ ATTENTION_STATS = Table(
             "text",
             "`confidence`: mean largest weight, over tokens. `offset`: share of tokens from which the head points to"
             " one relative position (kinds `E` and `D`). `relation`: share of the source words from which it points to"
-            " a correct one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the"
-            " sentence, over sentences of three or more pieces whose least frequent one is not among the"
+            " a correct one (kind `E`). `rare`: share of tokens from which it points to the rarest token of the"
+            " sentence, over sentences of three or more tokens whose least frequent one is not among the"
             " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`). `mean-margin`, one row"
             " per model and kind of trees, without a head: the mean over relations and directions of `relation`"
             " accuracy less its baseline on `score`, of the heads with the highest accuracy on `choose`",
@@ -133,10 +133,10 @@ ATTENTION_STATS = Table(
     ),
     about="""
 Where heads point at the last epoch (Voita et al. 2019, Sections 4 and 5): a head points from a query to the key with
-its largest weight. Padding and special pieces (end of sentence, begin mark, CLS, SEP) count neither as
-queries nor as keys. On the set `check`, teacher-forced, and on the treebank; the paper's tokens are pieces here, except
-for relations, which are between words: attention to a word is the sum over its pieces, attention from a word the mean
-over its pieces (Clark et al. 2019), a piece of two words belongs to the first one, and the words of a multiword token
+its largest weight. Padding and special tokens (end of sentence, begin mark, CLS, SEP) count neither as
+queries nor as keys. On the set `check`, teacher-forced, and on the treebank. Tokens are
+subwords; relations are between words: attention to a word is the sum over its tokens, attention from a word the mean
+over its tokens (Clark et al. 2019), a token of two words belongs to the first one, and the words of a multiword
 (don't = do n't) count as one. Rare words require training text, relations a
 treebank. Pruned models and controls have separate files, `attention_stats/<run>.<model>.csv`.
 """,
@@ -195,7 +195,7 @@ signature: by the epsilon rule an input of a sum has the share of relevance that
 alpha-beta rule (Bach et al. 2015, Eq. 60) positive contributions share alpha, negative ones beta = 1 - alpha, of the
 relevance of every layer with weights, layer norm, attention and addition (Voita et al.'s code: alpha = beta = 0.5), and
 contributions of one sign alone share all of it. The explained quantity is the logit of the most
-probable piece at every generation step, along the reference, or of the most probable class. Attention weights and the
+probable token at every generation step, along the reference, or of the most probable class. Attention weights and the
 standard deviations of layer norms are treated as constants, non-linearities as the identity, and biases, embeddings
 and positions as inputs, over which relevances sum to the logit.
 """,

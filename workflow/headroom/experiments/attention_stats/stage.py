@@ -106,17 +106,17 @@ class Pointing:
 
     def _measured(self, fresh: int | None) -> list[Measured]:
         """Return the measurements of a model; `fresh` is a seed of untrained weights."""
-        from headroom.methods.pointing import piece_pointing
+        from headroom.methods.pointing import token_pointing
         from headroom.methods.syntax import relation_pointing
 
         engine, settings, resamples = self.engine, self.settings, self.resamples
         model = engine.load(self.job.checkpoint, fresh=fresh, maps=True)
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
         batches = engine.example_batches(model, self.examples, BATCH_EXAMPLES)
-        pieces, frequent = engine.frequencies(model), settings.frequent_tokens
-        found = piece_pointing(batches, heads, frequencies=pieces, frequent=frequent, resamples=resamples)
+        tokens, frequent = engine.frequencies(model), settings.frequent_tokens
+        found = token_pointing(batches, heads, frequencies=tokens, frequent=frequent, resamples=resamples)
         if not any(one.measure == "rare" for one in found):
-            logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare piece")
+            logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare token")
         if self.treebank:
             batches = engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
             found += relation_pointing(batches, self.treebank, heads, relations=settings.relations, resamples=resamples)
@@ -128,7 +128,7 @@ class Pointing:
 
         if one.measure in ("relation", "mean-margin"):
             moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}
-            words = {"from": "mean-of-pieces", "to": "sum-of-pieces"}
+            words = {"from": "mean-of-tokens", "to": "sum-of-tokens"}
             return signature(sentences=len(self.treebank), **words, **moved, resamples=self.resamples)
         on_set = {"set": self.job.set, "examples": len(self.examples)}
         if one.measure == "offset":

@@ -21,7 +21,7 @@ DIVERSITY = Table(
     about="""
 The similarity of the heads of a site at every epoch: of their weights, and of their behaviour on the examples of
 `check`, teacher-forced if there is a decoder. Every measure except `particle_step` is a mean over all pairs of heads;
-a site with one head has no rows. Padding does not count, special pieces do.
+a site with one head has no rows. Padding does not count, special tokens do.
 
 | `measure` | compared quantity | value for identical heads |
 |---|---|---|

@@ -24,7 +24,7 @@ MINIMAL_PAIRS = Table(
     ),
     about="""
 Accuracy on minimal pairs (`pairs` of a language model; Warstadt et al. 2020, BLiMP), as heads are removed in steps of
-`pruning.step` by the fixed raw order of the main criterion. The probability of a sentence is that of all its pieces;
-before the first one stands the piece that begins a text, or the one that ends it if the tokenizer has no such piece.
+`pruning.step` by the fixed raw order of the main criterion. The probability of a sentence is that of all its tokens;
+before the first one stands the token that begins a text, or the one that ends it if the tokenizer has no such token.
 """,
 )

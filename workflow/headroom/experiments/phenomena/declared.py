@@ -45,6 +45,6 @@ PHENOMENA = Table(
 Accuracy per phenomenon of the generated language, of all seeds of the first arm: does removing the heads that find a
 relation hurt what depends on it, more than removing as many others? A case is a word of a reference with wrong forms of
 it; a model is right if it scores the correct form above every wrong one, given the source and the reference up to the
-word (contrastive pairs, Sennrich 2017). Names have no wrong forms: every piece must be the first choice.
+word (contrastive pairs, Sennrich 2017). Names have no wrong forms: every token must be the first choice.
 """,
 )

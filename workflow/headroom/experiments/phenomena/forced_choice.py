@@ -1,7 +1,7 @@
 """Accuracy per phenomenon: contrastive pairs by forced decoding (Sennrich 2017; Burlot and Yvon 2017).
 
 A case is a word of a reference with its wrong forms. Given the source sentence and the words of the reference before
-it, a model is right if it scores the correct form above every wrong one; without wrong forms, if each piece of the
+it, a model is right if it scores the correct form above every wrong one; without wrong forms, if each token of the
 correct form is the model's first choice. One forward pass scores all forms, exactly: neither search nor earlier errors
 affect the result, and the same cases are judged under every intervention, so that differences are paired.
 """
@@ -96,10 +96,10 @@ class ForcedChoices:
 
     @torch.inference_mode()
     def _scores(self) -> tuple[ndarray, ndarray]:
-        """Return of every form the summed log-probability of its pieces, and whether all are the first choice."""
+        """Return of every form the summed log-probability of its tokens, and whether all are the first choice."""
         scores, first = numpy.zeros(len(self._spans)), numpy.zeros(len(self._spans), dtype=bool)
         for batch in self._batches:
-            given = len(self.model.words.begin) - 1  # what the decoder reads before the first piece
+            given = len(self.model.words.begin) - 1  # what the decoder reads before the first token
             target = batch.taught[1][:, given:]  # (B, T)
             logits = self.model.logits(batch)[:, given:]  # (B, T, V)
             own = logits.gather(-1, target.clamp(min=0)[..., None])[..., 0]  # (B, T)
@@ -111,7 +111,7 @@ class ForcedChoices:
         return scores, first
 
     def _length(self, words: Sequence[str]) -> int:
-        """Return the number of pieces of the beginning of a sentence."""
+        """Return the number of tokens of the beginning of a sentence."""
         return len(self.model.words.write([" ".join(words)])[0]) - 1 if words else 0  # without the end mark
 
 

@@ -18,7 +18,7 @@ ROLES = Table(
             "`positional`: at least 90 % of the tokens are pointed from to one relative position."
             " `syntactic`: the accuracy for a relation exceeds its baseline by 10 points on the half `choose` and"
             " again on `score`, where the interval of the difference is above zero. `rare`: a head of layer 1 points to"
-            " one of the two rarest pieces from at least half of the tokens, and more often than chance"
+            " one of the two rarest tokens from at least half of the tokens, and more often than chance"
             " beyond the interval",
         ),
         TARGET,

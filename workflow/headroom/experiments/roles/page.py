@@ -161,7 +161,7 @@ def tabulate_heads(view: StudyTables, run: str) -> pandas.DataFrame:
 
 
 def tabulate_positions(view: StudyTables, run: str) -> pandas.DataFrame:
-    """Return how often every head points to each near relative position, in % of the pieces that can."""
+    """Return how often every head points to each near relative position, in % of the tokens that can."""
     rows = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
     rows = rows[rows["target"].isin(NEAR)]
     rows = rows.assign(task=view.task, name=list(map(str, parse_heads(rows))), value=100 * rows["value"])

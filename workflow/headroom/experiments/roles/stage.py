@@ -25,7 +25,7 @@ POSITIONAL_SHARE = 0.9
 MARGIN = 0.1
 """Syntactic: accuracy above that of the relation's most frequent relative position (10 % in Voita et al. 2019)."""
 RARE_SHARE = 0.5
-"""Rare words: minimum share of the largest weights on one of the two rarest pieces: most of them."""
+"""Rare words: minimum share of the largest weights on one of the two rarest tokens: most of them."""
 
 _TAKEN = (
     "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "target", "value", "baseline", "low", "high",
@@ -107,7 +107,7 @@ def syntactic(rows: pandas.DataFrame) -> Iterator[Role]:
 
 
 def rare(rows: pandas.DataFrame) -> Iterator[Role]:
-    """Yield the roles of one model's heads that point to rare pieces."""
+    """Yield the roles of one model's heads that point to rare tokens."""
     first = rows[(rows["measure"] == "rare") & (rows["layer"] == 1) & (rows["target"] == "two-rarest")]
     for _, row in first[(first["value"] >= RARE_SHARE) & (first["low"] > 0)].iterrows():
         yield Role("rare", row, 0)

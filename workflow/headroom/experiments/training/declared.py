@@ -45,8 +45,8 @@ TRAINING = Table(
         Column(
             "measure",
             "text",
-            "`train_loss`, `valid_loss`: nats per target piece, without label smoothing, the second on the validation"
-            " set; `seconds`: wall-clock time of the epoch without its validation; `words_per_second`: target pieces"
+            "`train_loss`, `valid_loss`: nats per target token, without label smoothing, the second on the validation"
+            " set; `seconds`: wall-clock time of the epoch without its validation; `words_per_second`: target tokens"
             " trained on per second (translation); `examples_per_second`: of classification; `valid_accuracy`: %"
             " (classification); `updates`: updates of the weights since training began; `gradient_norm`: mean norm of"
             " the gradient before clipping; `head_gradient_norm`: mean norm of the gradient of the heads' projections"

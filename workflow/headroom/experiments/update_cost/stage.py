@@ -81,7 +81,7 @@ def prepare_updates(job: UpdateCost) -> tuple[dict[str, Callable[[], Any]], dict
     about = {
         "torch": torch.__version__,
         "device": str(first.device),
-        "pieces": sum(int(sample["ntokens"]) for sample in samples),
+        "tokens": sum(int(sample["ntokens"]) for sample in samples),
         "parameters": sum(parameter.numel() for parameter in first.model.parameters()),
     }
     return {name: partial(trainer.train_step, samples) for name, trainer in trainers.items()}, about

@@ -4,7 +4,7 @@ With A_h the attention weights of head h, all heads of one site are scaled toget
 
     Attr_h = A_h * 1/m sum over k = 1..m of dF/dA_h at (k/m) A,    I_h = mean over examples of max over i, j of Attr_h
 
-F is the model's probability of the label; of a translation the geometric mean of the probabilities of its pieces, which
+F is the model's probability of the label; of a translation the geometric mean of the probabilities of its tokens, which
 for a single target is the same. No pass needs gradients through the attention itself: the output of a head is
 z_h = A_h V_h with values V_h that do not depend on A_h, so that (k/m) A is a gate of k/m on the site, and
 

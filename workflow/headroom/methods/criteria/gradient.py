@@ -9,7 +9,7 @@ the same products:
     batch     |sum over a batch|, averaged over batches
     squared   (sum over an example's positions)^2, averaged over examples: the diagonal of the Fisher matrix
 
-The loss of an example is the sum of the negative log-likelihoods of its pieces, without smoothing.
+The loss of an example is the sum of the negative log-likelihoods of its tokens, without smoothing.
 """
 
 from __future__ import annotations

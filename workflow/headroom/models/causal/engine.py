@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class CausalEngine(Engine["CausalModel", Windows]):
     """Language models on windows of documents."""
 
-    loss = "piece-sum"  # summed over the predicted pieces of a window
+    loss = "token-sum"  # summed over the predicted tokens of a window
     training_text = "train.jsonl"
 
     def __init__(self, *, windows: WindowSettings | None = None, **shared: Any) -> None:
@@ -79,7 +79,7 @@ class CausalEngine(Engine["CausalModel", Windows]):
         )
 
     def frequencies(self, model: CausalModel) -> Tensor | None:
-        """Return the frequency of each piece, (V,), in the training text, or in the set `choose` if there is none."""
+        """Return the frequency of each token, (V,), in the training text, or in the set `choose` if there is none."""
         training = self.corpus / self.training_text
         has_text = training.is_file() and training.stat().st_size > 0
         return model.frequencies(training if has_text else self.corpus / "choose.jsonl")
@@ -92,7 +92,7 @@ class CausalEngine(Engine["CausalModel", Windows]):
 
     def _describe(self) -> str:
         """Return what a signature says of the text and the numbers: tokenizer, windows, type of the weights."""
-        tokenizer, settings = f"{type(self._tokenizer).__name__},{len(self._tokenizer)} pieces", self.windows
+        tokenizer, settings = f"{type(self._tokenizer).__name__},{len(self._tokenizer)} tokens", self.windows
         chosen = f",{settings.per_set} of a set" if settings.per_set else ""
         return f"{tokenizer},windows of {settings.length} by {settings.stride}{chosen},{self._dtype}"
 

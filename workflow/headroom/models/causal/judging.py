@@ -1,4 +1,4 @@
-"""Evaluation sets of language models: predicted pieces, losses, metrics."""
+"""Evaluation sets of language models: predicted tokens, losses, metrics."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,11 +14,11 @@ from headroom.models.engine import Outcome
 from headroom.models.reusing import ReusingSet
 
 METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
-"""Metrics in the order of all tables: next pieces predicted (%), nats per piece, bits per byte."""
+"""Metrics in the order of all tables: next tokens predicted (%), nats per token, bits per byte."""
 
 _UNITS = {
-    "next": "percent of next pieces",
-    "loss": "nats per piece",
+    "next": "percent of next tokens",
+    "loss": "nats per token",
     "bits": "bits per byte",
 }
 
@@ -42,35 +42,35 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Te
         return model.batches(self.windows, size=self._windows_at_once)
 
     def chance(self, metric: str) -> float:
-        """Return the share of the most frequent piece among those to be predicted; 0 for losses."""
+        """Return the share of the most frequent token among those to be predicted; 0 for losses."""
         if metric != "next":
             return 0.0
-        pieces = [piece for window in self.windows.windows for piece in window.pieces[window.first :]]
-        return 100.0 * int(numpy.bincount(pieces).max()) / len(pieces)
+        tokens = [token for window in self.windows.windows for token in window.tokens[window.first :]]
+        return 100.0 * int(numpy.bincount(tokens).max()) / len(tokens)
 
     def read(self, model: CausalModel, batch: WindowBatch) -> tuple[Tensor, Tensor]:
-        """Return the losses of the next pieces in nats and the likeliest ones, (B, T) each."""
-        return model.read_targets(batch, batch.next_pieces)
+        """Return the losses of the next tokens in nats and the likeliest ones, (B, T) each."""
+        return model.read_targets(batch, batch.next_tokens)
 
     def judge_reading(
         self, batches: Sequence[WindowBatch], read: Callable[[int], tuple[Tensor, Tensor]]
     ) -> Outcome[list[int]]:
-        """Return the outcome of losses and likeliest pieces by the number of a batch."""
+        """Return the outcome of losses and likeliest tokens by the number of a batch."""
         answers: list[list[int]] = [[] for _ in self.windows.windows]
-        right, nats, pieces = (numpy.zeros(len(answers)) for _ in range(3))
+        right, nats, tokens = (numpy.zeros(len(answers)) for _ in range(3))
         for number, batch in enumerate(batches):
             losses, predicted = read(number)
-            counted = batch.next_pieces.ge(0)
-            right[batch.positions] = ((predicted == batch.next_pieces) & counted).sum(1).cpu().numpy()
+            counted = batch.next_tokens.ge(0)
+            right[batch.positions] = ((predicted == batch.next_tokens) & counted).sum(1).cpu().numpy()
             nats[batch.positions] = losses.double().sum(1).cpu().numpy()
-            pieces[batch.positions] = counted.sum(1).cpu().numpy()
+            tokens[batch.positions] = counted.sum(1).cpu().numpy()
             for row, place in enumerate(batch.positions):
                 answers[place] = predicted[row, counted[row]].tolist()
         sizes = numpy.array([window.size for window in self.windows.windows], dtype=numpy.float64)
         sample = Sample(
             {
-                "next": numpy.stack([right, pieces], axis=1),
-                "loss": numpy.stack([nats, pieces], axis=1),
+                "next": numpy.stack([right, tokens], axis=1),
+                "loss": numpy.stack([nats, tokens], axis=1),
                 "bits": numpy.stack([nats / math.log(2), sizes], axis=1),
             },
             METRICS,

@@ -15,7 +15,7 @@ from headroom.core.errors import HeadroomError
 from headroom.data.documents import read_documents
 from headroom.models.causal.windows import Window, Windows
 from headroom.models.engine import Batch
-from headroom.models.find_sites import count_pieces
+from headroom.models.find_sites import count_tokens
 from headroom.models.model import HubModel, count_bytes, sum_nats
 from headroom.models.sites import Positions
 from headroom.models.verification import Trial
@@ -31,30 +31,30 @@ class WindowBatch(Batch):
 
     Attributes:
         inputs: The inputs of the forward pass, `input_ids` and `attention_mask`: (B, T) each.
-        predicted: Which pieces are predicted from those before them, (B, T).
+        predicted: Which tokens are predicted from those before them, (B, T).
     """
 
     inputs: dict[str, Tensor]
     predicted: Tensor
 
     @property
-    def pieces(self) -> Tensor:
-        """The indices of the pieces, (B, T)."""
+    def tokens(self) -> Tensor:
+        """The indices of the tokens, (B, T)."""
         return self.inputs["input_ids"]
 
     @property
     def target(self) -> Tensor:
-        """The pieces that are predicted at each position but the last, (B, T - 1); -100 where none is."""
-        return self.pieces[:, 1:].where(self.predicted[:, 1:], -100)
+        """The tokens that are predicted at each position but the last, (B, T - 1); -100 where none is."""
+        return self.tokens[:, 1:].where(self.predicted[:, 1:], -100)
 
     @property
-    def next_pieces(self) -> Tensor:
-        """The pieces that are predicted at each position, (B, T); -100 where none is."""
+    def next_tokens(self) -> Tensor:
+        """The tokens that are predicted at each position, (B, T); -100 where none is."""
         return torch.nn.functional.pad(self.target, (0, 1), value=-100)
 
 
 class CausalModel(HubModel[WindowBatch]):
-    """A language model, which predicts every piece from those before it."""
+    """A language model, which predicts every token from those before it."""
 
     task = "AutoModelForCausalLM"
     reads = "D"
@@ -63,13 +63,13 @@ class CausalModel(HubModel[WindowBatch]):
         """Return windows in batches of similar length and limited size.
 
         Raises:
-            HeadroomError: If the model reads fewer pieces than a window has.
+            HeadroomError: If the model reads fewer tokens than a window has.
         """
         rows = windows.windows
-        longest = max(len(row.pieces) for row in rows)
+        longest = max(len(row.tokens) for row in rows)
         if longest > self.longest:
-            raise HeadroomError(f"windows.length: {longest} exceeds the {self.longest} pieces of the model; give less")
-        order = sorted(range(len(rows)), key=lambda place: (len(rows[place].pieces), place))
+            raise HeadroomError(f"windows.length: {longest} exceeds the {self.longest} tokens of the model; give less")
+        order = sorted(range(len(rows)), key=lambda place: (len(rows[place].tokens), place))
         chunks = (order[start : start + size] for start in range(0, len(order), size))
         return [self._batch(chunk, [rows[place] for place in chunk]) for chunk in chunks]
 
@@ -87,10 +87,10 @@ class CausalModel(HubModel[WindowBatch]):
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
     def losses(self, batch: WindowBatch) -> tuple[Tensor, Tensor]:
-        """Return the summed negative log-likelihood of the predicted pieces (B,) in nats, and their number (B,)."""
+        """Return the summed negative log-likelihood of the predicted tokens (B,) in nats, and their number (B,)."""
         if torch.is_grad_enabled():
             return sum_nats(self.logits(batch)[:, :-1], batch.target)
-        return self.read_targets(batch, batch.next_pieces)[0].sum(1), batch.predicted[:, 1:].sum(1)
+        return self.read_targets(batch, batch.next_tokens)[0].sum(1), batch.predicted[:, 1:].sum(1)
 
     def real(self, batch: WindowBatch) -> Positions:
         """Return which positions are not padding."""
@@ -98,20 +98,20 @@ class CausalModel(HubModel[WindowBatch]):
         return {"D": (mask, mask)}
 
     def ordinary(self, batch: WindowBatch) -> Positions:
-        """Return which positions are neither padding nor pieces with a special meaning."""
-        ordinary = self.is_ordinary(batch.pieces) & batch.inputs["attention_mask"].bool()
+        """Return which positions are neither padding nor tokens with a special meaning."""
+        ordinary = self.is_ordinary(batch.tokens) & batch.inputs["attention_mask"].bool()
         return {"D": (ordinary, ordinary)}
 
     def sentence_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
-        """Return sentences in batches, of which all pieces are predicted; what is too long is truncated."""
-        pieces: Any = self.encode(sentences)["input_ids"]
-        rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(pieces, sentences)]
+        """Return sentences in batches, of which all tokens are predicted; what is too long is truncated."""
+        tokens: Any = self.encode(sentences)["input_ids"]
+        rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(tokens, sentences)]
         return self.batches(Windows(rows), size=size)
 
     def scored_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
-        """Return sentences in batches, of which every piece is predicted.
+        """Return sentences in batches, of which every token is predicted.
 
-        Before each stands the piece that begins a text, or else the one that ends it, as between documents.
+        Before each stands the token that begins a text, or else the one that ends it, as between documents.
 
         Raises:
             HeadroomError: If the tokenizer has neither, or a sentence is too long for the model.
@@ -120,14 +120,14 @@ class CausalModel(HubModel[WindowBatch]):
             (one for one in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if one is not None), None
         )
         if begin is None:
-            raise HeadroomError("tokenizer: has no piece that begins or ends a text; sentences cannot be scored")
+            raise HeadroomError("tokenizer: has no token that begins or ends a text; sentences cannot be scored")
         encoded: Any = self.tokenizer(list(sentences), add_special_tokens=False)
         rows = [
             Window([begin, *own], 1, text, len(text.encode())) for own, text in zip(encoded["input_ids"], sentences)
         ]
-        if wrong := next((row for row in rows if len(row.pieces) > self.longest), None):
+        if wrong := next((row for row in rows if len(row.tokens) > self.longest), None):
             raise HeadroomError(
-                f"pairs: '{wrong.text[:40]}...' has {len(wrong.pieces)} pieces, more than the {self.longest} that the "
+                f"pairs: '{wrong.text[:40]}...' has {len(wrong.tokens)} tokens, more than the {self.longest} that the "
                 "model reads; leave it out"
             )
         return self.batches(Windows(rows), size=size)
@@ -138,18 +138,18 @@ class CausalModel(HubModel[WindowBatch]):
         return replace(batch, inputs=inputs, predicted=batch.predicted[:, :_TRACED])
 
     def frequencies(self, text: Path) -> Tensor | None:
-        """Return the frequency of each piece in documents, (V,); None without text."""
+        """Return the frequency of each token in documents, (V,); None without text."""
         if not text.is_file():
             return None
-        counts = torch.zeros(count_pieces(self.model), dtype=torch.long)
+        counts = torch.zeros(count_tokens(self.model), dtype=torch.long)
         encoded: Any = self.tokenizer(read_documents(text), add_special_tokens=False)
-        for pieces in encoded["input_ids"]:
-            counts += torch.bincount(torch.tensor(pieces, dtype=torch.long), minlength=len(counts))
+        for tokens in encoded["input_ids"]:
+            counts += torch.bincount(torch.tensor(tokens, dtype=torch.long), minlength=len(counts))
         return counts
 
     def _batch(self, positions: list[int], rows: Sequence[Window]) -> WindowBatch:
-        pieces = [row.pieces for row in rows]
-        inputs = self.pad({"input_ids": pieces, "attention_mask": [[1] * len(row) for row in pieces]})
+        tokens = [row.tokens for row in rows]
+        inputs = self.pad({"input_ids": tokens, "attention_mask": [[1] * len(row) for row in tokens]})
         places = torch.arange(inputs["input_ids"].shape[1], device=self.device)
         first = torch.tensor([row.first for row in rows], device=self.device)
         predicted = (places >= first[:, None]) & inputs["attention_mask"].bool()
@@ -159,7 +159,7 @@ class CausalModel(HubModel[WindowBatch]):
 PARTS = ("prefill", "generation")
 
 STEPS = 16
-"""Generated pieces."""
+"""Generated tokens."""
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ class CausalWorkload(Workload[CausalModel]):
 
     @property
     def shape(self) -> dict[str, int]:
-        """Length of the padded windows in pieces, and steps of generation."""
-        return {"length": self.batch.pieces.shape[1], "steps": STEPS}
+        """Length of the padded windows in tokens, and steps of generation."""
+        return {"length": self.batch.tokens.shape[1], "steps": STEPS}
 
     def action(self, model: CausalModel, part: str) -> Callable[[], object]:
         """Return the timed function: a forward pass that fills a cache, or a fixed number of steps after one."""
@@ -191,6 +191,6 @@ class CausalWorkload(Workload[CausalModel]):
 def workload(model: CausalModel, examples: Windows, size: int) -> CausalWorkload:
     """Return a batch of windows of the set's middle lengths; errors as in `middle`."""
     rows = examples.windows
-    chosen = [rows[place] for place in middle([len(row.pieces) for row in rows], size)]
+    chosen = [rows[place] for place in middle([len(row.tokens) for row in rows], size)]
     (batch,) = model.batches(Windows(chosen), size=size)
     return CausalWorkload(batch)

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Window:
-    """Pieces of a document that a model reads at once.
+    """Tokens of a document that a model reads at once.
 
     Attributes:
-        pieces: Their indices, with a begin piece if the tokenizer writes one.
-        first: The place of the first piece that is predicted; those before it are context.
-        text: The text of all pieces but a begin piece.
+        tokens: Their indices, with a begin token if the tokenizer writes one.
+        first: The place of the first token that is predicted; those before it are context.
+        text: The text of all tokens but a begin token.
         size: The bytes of the text that is predicted, in UTF-8.
     """
 
-    pieces: list[int]
+    tokens: list[int]
     first: int
     text: str
     size: int
@@ -46,32 +46,32 @@ class Windows:
 
 
 def cut_windows(
-    text: str, pieces: Sequence[int], spans: Sequence[tuple[int, int]], *, length: int, stride: int, begin: int | None
+    text: str, tokens: Sequence[int], spans: Sequence[tuple[int, int]], *, length: int, stride: int, begin: int | None
 ) -> Iterator[Window]:
-    """Yield the windows of a document, each with at least one piece to be predicted.
+    """Yield the windows of a document, each with at least one token to be predicted.
 
     Args:
         text: The document.
-        pieces: Its pieces, without special ones.
-        spans: Start and end of each piece in the text, in characters.
-        length: The number of pieces of a window, a begin piece included.
-        stride: The number of pieces from a window to the next; with fewer than in a window the rest is context.
-        begin: The piece that begins every window; None for none.
+        tokens: Its tokens, without special ones.
+        spans: Start and end of each token in the text, in characters.
+        length: The number of tokens of a window, a begin token included.
+        stride: The number of tokens from a window to the next; with fewer than in a window the rest is context.
+        begin: The token that begins every window; None for none.
     """
     own = length - (begin is not None)
-    done = 0 if begin is not None else 1  # the first piece of all has no context
+    done = 0 if begin is not None else 1  # the first token of all has no context
     start = 0
-    while start < len(pieces):
-        end = min(start + own, len(pieces))
+    while start < len(tokens):
+        end = min(start + own, len(tokens))
         context = max(done, start + (begin is None))
         if end > context:
-            row = [*([] if begin is None else [begin]), *pieces[start:end]]
+            row = [*([] if begin is None else [begin]), *tokens[start:end]]
             predicted = text[spans[context - 1][1] if context else 0 : spans[end - 1][1]]
             read = text[spans[start][0] : spans[end - 1][1]]
             yield Window(row, context - start + (begin is not None), read, len(predicted.encode()))
         done = max(done, end)
         start += stride
-        if end == len(pieces):
+        if end == len(tokens):
             return
 
 
@@ -86,7 +86,7 @@ def cut_documents(
 ) -> Windows:
     """Return the windows of documents; no window spans two documents.
 
-    Every window begins with the tokenizer's begin piece if the tokenizer writes one; see `cut_windows`.
+    Every window begins with the tokenizer's begin token if the tokenizer writes one; see `cut_windows`.
 
     Args:
         tokenizer: The model's tokenizer.
@@ -97,26 +97,26 @@ def cut_documents(
         limit: The number of these that are returned, from the start; None for all.
 
     Raises:
-        HeadroomError: If no document has a piece to be predicted.
+        HeadroomError: If no document has a token to be predicted.
     """
     begin = find_begin(tokenizer)
 
     def cut(text: str) -> Iterator[Window]:
         encoded: Any = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        pieces, spans = encoded["input_ids"], encoded["offset_mapping"]
-        return cut_windows(text, pieces, spans, length=length, stride=stride, begin=begin)
+        tokens, spans = encoded["input_ids"], encoded["offset_mapping"]
+        return cut_windows(text, tokens, spans, length=length, stride=stride, begin=begin)
 
     found = chain.from_iterable(map(cut, documents))
     windows = list(found if per_set else islice(found, limit))
     if not windows:
-        raise HeadroomError("text: no document has two pieces; give longer documents")
+        raise HeadroomError("text: no document has two tokens; give longer documents")
     if per_set and per_set < len(windows):
         windows = [windows[number * len(windows) // per_set] for number in range(per_set)]
     return Windows(windows[:limit])
 
 
 def find_begin(tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Return the piece that a tokenizer writes before every text; None if it writes none."""
-    pieces: Any = tokenizer("a")["input_ids"]
+    """Return the token that a tokenizer writes before every text; None if it writes none."""
+    tokens: Any = tokenizer("a")["input_ids"]
     begin = tokenizer.bos_token_id
-    return int(pieces[0]) if begin is not None and pieces[:1] == [begin] else None
+    return int(tokens[0]) if begin is not None and tokens[:1] == [begin] else None

@@ -16,7 +16,7 @@ from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.models.engine import Batch
-from headroom.models.find_sites import count_cut, count_pieces, find_accepted_inputs, real_positions
+from headroom.models.find_sites import count_cut, count_tokens, find_accepted_inputs, real_positions
 from headroom.models.head_model import take_rows
 from headroom.models.model import HubModel
 from headroom.models.sites import AttentionSite, Positions
@@ -38,8 +38,8 @@ class LabelledBatch(Batch):
     labels: Tensor
 
     @property
-    def pieces(self) -> Tensor:
-        """The indices of the pieces, (B, T)."""
+    def tokens(self) -> Tensor:
+        """The indices of the tokens, (B, T)."""
         return self.inputs["input_ids"]
 
     @property
@@ -127,7 +127,7 @@ class ClassificationModel(HubModel[LabelledBatch]):
 
     def ordinary(self, batch: LabelledBatch) -> Positions:
         """Return which positions are neither padding nor separators."""
-        ordinary = self.is_ordinary(batch.pieces)
+        ordinary = self.is_ordinary(batch.tokens)
         return {"E": (ordinary, ordinary)}
 
     def sentence_batches(self, sentences: Sequence[str], size: int) -> list[LabelledBatch]:
@@ -135,13 +135,13 @@ class ClassificationModel(HubModel[LabelledBatch]):
         return self.batches(LabelledText(list(sentences), None, self.labels[:1] * len(sentences)), examples=size)
 
     def frequencies(self, text: Path) -> Tensor | None:
-        """Return the frequency of each piece in labelled text, (V,); None without text."""
+        """Return the frequency of each token in labelled text, (V,); None without text."""
         if not text.is_file() or len(read_lines(text)) < 2:
             return None
-        counts = torch.zeros(count_pieces(self.model), dtype=torch.long)
+        counts = torch.zeros(count_tokens(self.model), dtype=torch.long)
         for side in read_labelled(text).sides:
-            for pieces in self.tokenizer(side, add_special_tokens=False)["input_ids"]:
-                counts += torch.bincount(torch.tensor(pieces, dtype=torch.long), minlength=len(counts))
+            for tokens in self.tokenizer(side, add_special_tokens=False)["input_ids"]:
+                counts += torch.bincount(torch.tensor(tokens, dtype=torch.long), minlength=len(counts))
         return counts
 
     def _index(self, label: str) -> int:
@@ -173,8 +173,8 @@ class ClassificationWorkload(Workload[ClassificationModel]):
 
     @property
     def shape(self) -> dict[str, int]:
-        """Length of the padded inputs in pieces."""
-        return {"length": self.batch.pieces.shape[1]}
+        """Length of the padded inputs in tokens."""
+        return {"length": self.batch.tokens.shape[1]}
 
     def action(self, model: ClassificationModel, part: str) -> Callable[[], object]:  # noqa: ARG002
         """Return the timed function: a forward pass."""

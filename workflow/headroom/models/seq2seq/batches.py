@@ -20,10 +20,10 @@ class PairBatch(Batch):
     """Sentences, with or without references.
 
     Attributes:
-        source: Source pieces, right-padded, (B, S).
+        source: Source tokens, right-padded, (B, S).
         mask: Which of them are not padding, as 0 and 1, (B, S).
         previous: The decoder's input for teacher forcing, right-padded, (B, T); None without references.
-        target: The next piece at each of its positions, (B, T), `IGNORED` at padding and where it is given, as the code
+        target: The next token at each of its positions, (B, T), `IGNORED` at padding and where it is given, as the code
             of a language is; None without references.
         encoded: The encoder's last states, (B, S, D), if they are known.
     """
@@ -35,7 +35,7 @@ class PairBatch(Batch):
     encoded: Tensor | None = None
 
     @property
-    def pieces(self) -> Tensor:
+    def tokens(self) -> Tensor:
         """What the encoder reads, (B, S)."""
         return self.source
 
@@ -46,7 +46,7 @@ class PairBatch(Batch):
 
     @property
     def lengths(self) -> Tensor:
-        """The numbers of source pieces, (B,)."""
+        """The numbers of source tokens, (B,)."""
         return self.mask.sum(1)
 
     @property
@@ -58,14 +58,14 @@ class PairBatch(Batch):
 
     @property
     def read(self) -> Tensor:
-        """Which positions of the decoder's input are not padding, (B, T): the last piece of each row is predicted."""
+        """Which positions of the decoder's input are not padding, (B, T): the last token of each row is predicted."""
         return self.taught[1].ne(IGNORED).flip(1).cumsum(1).flip(1) > 0
 
 
 def collate_sources(
     positions: Sequence[int], rows: Sequence[Sequence[int]], padding: int, device: torch.device
 ) -> PairBatch:
-    """Return sources, given as pieces, as a batch without references."""
+    """Return sources, given as tokens, as a batch without references."""
     lengths = torch.tensor([len(row) for row in rows], device=device)
     source = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=padding).to(device)
     mask = torch.arange(source.shape[1], device=device) < lengths[:, None]
@@ -75,7 +75,7 @@ def collate_sources(
 def collate_targets(
     rows: Sequence[Sequence[int]], begin: Sequence[int], padding: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """Return the decoder's input and its targets (B, T) for predicted pieces, each row with its end mark."""
+    """Return the decoder's input and its targets (B, T) for predicted tokens, each row with its end mark."""
     given = [IGNORED] * (len(begin) - 1)
     previous = [torch.tensor([*begin, *row[:-1]]) for row in rows]
     target = [torch.tensor([*given, *row]) for row in rows]

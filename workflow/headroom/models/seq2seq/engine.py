@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Seq2SeqEngine(Engine["Seq2SeqModel", ParallelText]):
     """Encoder-decoder models of transformers on parallel text."""
 
-    loss = "token-sum"  # summed over the pieces of an example's reference
+    loss = "token-sum"  # summed over the tokens of an example's reference
     training_text = "train.source"
 
     def __init__(

@@ -2,7 +2,7 @@
 
 Under an intervention most translations do not change. One teacher-forced pass over references and translations of the
 plain model, which shares states below the first changed site with the plain model's pass, gives losses and verifies the
-translations; those with a piece that is not the best one are continued from there on. The results are those of plain
+translations; those with a token that is not the best one are continued from there on. The results are those of plain
 generation, except for ties within rounding errors: a sample of sentences is translated as well, and differences are
 counted.
 """
@@ -24,7 +24,7 @@ from headroom.models.reusable import STORED
 from headroom.models.reusing import PlainStates
 from headroom.models.seq2seq.batches import PairBatch, join_sources
 from headroom.models.seq2seq.model import Seq2SeqModel
-from headroom.models.translation_scores import Pieces, ReferencedSet, sample_rows
+from headroom.models.translation_scores import ReferencedSet, Tokens, sample_rows
 from headroom.settings.answers import DecodingSettings
 
 ROWS = {"cpu": 64, "cuda": 256}
@@ -36,13 +36,13 @@ class Found:
     """A set under an intervention.
 
     Attributes:
-        pieces: The translations, in the order of the set.
+        tokens: The translations, in the order of the set.
         nats: Summed negative log-likelihoods of the references, (n,).
-        targets: Numbers of pieces of the references, (n,).
+        targets: Numbers of tokens of the references, (n,).
         again: What `AGAIN` says of each sentence, (n, 2).
     """
 
-    pieces: list[Pieces]
+    tokens: list[Tokens]
     nats: ndarray
     targets: ndarray
     again: ndarray
@@ -50,20 +50,20 @@ class Found:
 
 @dataclass(frozen=True)
 class Change:
-    """A sentence, as a batch, with the first pieces of its new translation, the last of which may be the end mark.
+    """A sentence, as a batch, with the first tokens of its new translation, the last of which may be the end mark.
 
     With `check` it is only compared.
     """
 
     sentence: PairBatch
-    begun: Pieces
+    begun: Tokens
     check: bool = False
 
 
 class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
     """Sentences with references."""
 
-    _sweep: "tuple[Outcome[Pieces], Verifier] | None" = None
+    _sweep: "tuple[Outcome[Tokens], Verifier] | None" = None
 
     def make_batches(self, model: Seq2SeqModel) -> list[PairBatch]:
         """Make the batches for another model."""
@@ -71,36 +71,36 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         return model.batches(self.sources, self.references.references, sentences=self.settings.sentences_at_once)
 
     @torch.inference_mode()
-    def judge(self, model: Seq2SeqModel, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Pieces]:
-        """Translate the set and compute all metrics and their resamples; the search is that of `translate_pieces`."""
+    def judge(self, model: Seq2SeqModel, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Tokens]:
+        """Translate the set and compute all metrics and their resamples; the search is that of `translate_tokens`."""
         batches = self.batches(model)
-        pieces = model.translate_pieces(batches, self.settings, beam=beam, length_penalty=length_penalty)
-        nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
+        tokens = model.translate_tokens(batches, self.settings, beam=beam, length_penalty=length_penalty)
+        nats, lengths = numpy.zeros(len(tokens)), numpy.zeros(len(tokens))
         for batch in batches:
-            nats[batch.positions], tokens[batch.positions] = _to_numpy(*model.losses(batch))
-        return self.score(pieces, model.texts(pieces), nats, tokens)
+            nats[batch.positions], lengths[batch.positions] = _to_numpy(*model.losses(batch))
+        return self.score(tokens, model.texts(tokens), nats, lengths)
 
     @torch.inference_mode()
     def judge_under(
         self,
         model: Seq2SeqModel,
         intervention: Intervention,
-        full: Outcome[Pieces],
+        full: Outcome[Tokens],
         replacements: Replacements | None,
-    ) -> Outcome[Pieces]:
+    ) -> Outcome[Tokens]:
         """Evaluate under an intervention, reusing what the plain model computes for the same set."""
         if intervention.replacement == "resample":  # heads depend on the batch, which is translated as it is
             with model.gates.applied(intervention, replacements):
                 return self.judge(model)
         found = self.translate_under(model, intervention, full, replacements)
-        return self.score(found.pieces, model.texts(found.pieces), found.nats, found.targets, found.again)
+        return self.score(found.tokens, model.texts(found.tokens), found.nats, found.targets, found.again)
 
     @torch.inference_mode()
     def translate_under(
         self,
         model: Seq2SeqModel,
         intervention: Intervention,
-        full: Outcome[Pieces],
+        full: Outcome[Tokens],
         replacements: Replacements | None,
     ) -> Found:
         """Return translations and losses under an intervention whose gates do not depend on the batch."""
@@ -122,7 +122,7 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         """Forget the states of the plain model, and its translations as targets."""
         self._sweep = None
 
-    def _verifier(self, model: Seq2SeqModel, full: Outcome[Pieces]) -> "Verifier":
+    def _verifier(self, model: Seq2SeqModel, full: Outcome[Tokens]) -> "Verifier":
         if self._sweep is None or self._sweep[0] is not full or not self._sweep[1].states.belong_to(model):
             self._sweep = full, Verifier(model, self.batches(model), full.answers, self.settings)
         return self._sweep[1]
@@ -142,9 +142,9 @@ class Seq2SeqSet(ReferencedSet[Seq2SeqModel, PairBatch]):
         made = [(one.sentence.positions[0], row, one.check) for one, row in zip([*ended, *waiting], rows)]
         for place, row, check in sorted(made, key=lambda one: one[2]):
             if check:
-                found.again[place] = 1.0, float(found.pieces[place] != row)
+                found.again[place] = 1.0, float(found.tokens[place] != row)
             else:
-                found.pieces[place] = row
+                found.tokens[place] = row
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,15 @@ class Seen:
 
     Attributes:
         nats: Summed negative log-likelihoods of the references, (B,).
-        targets: Numbers of pieces of the references, (B,).
+        targets: Numbers of tokens of the references, (B,).
         encoded: The encoder's states, (B, S, D).
-        changes: By row, translations that are no longer the best: the new ones up to the first different piece.
+        changes: By row, translations that are no longer the best: the new ones up to the first different token.
     """
 
     nats: Tensor
     targets: Tensor
     encoded: Tensor
-    changes: dict[int, Pieces]
+    changes: dict[int, Tokens]
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Pairs:
     Attributes:
         batch: The references, then the other translations, (R, T).
         rows: The sentence of each.
-        chosen: The places at which a piece of the plain model's translations is chosen, (R, T).
+        chosen: The places at which a token of the plain model's translations is chosen, (R, T).
     """
 
     batch: PairBatch
@@ -179,7 +179,7 @@ class Pairs:
     chosen: Tensor
 
     @classmethod
-    def join(cls, model: Seq2SeqModel, batch: PairBatch, drafts: Sequence[Pieces], limits: Tensor) -> "Pairs":
+    def join(cls, model: Seq2SeqModel, batch: PairBatch, drafts: Sequence[Tokens], limits: Tensor) -> "Pairs":
         """Join references with translations that end at their limits (B,) at the latest; equal ones are joined once."""
         references = [row[row >= 0].tolist() for row in batch.taught[1]]
         ended = [[*draft, model.words.end] for draft in drafts]
@@ -201,7 +201,7 @@ class Verifier:
     """
 
     def __init__(
-        self, model: Seq2SeqModel, batches: Sequence[PairBatch], answers: Sequence[Pieces], settings: DecodingSettings
+        self, model: Seq2SeqModel, batches: Sequence[PairBatch], answers: Sequence[Tokens], settings: DecodingSettings
     ) -> None:
         """Store batches with references, and the translations of the set; gates must be clear."""
         self._model, self._batches = model, batches
@@ -231,16 +231,16 @@ class Verifier:
         batch = replace(pairs.batch, encoded=encoded[pairs.rows])
         return encoded, self._model.readout.read(lambda: self._model.logits(batch), places)
 
-    def find_changes(self, number: int, reading: Reading) -> dict[int, Pieces]:
-        """Return the new beginnings of `Seen`, from what is read where pieces are chosen."""
+    def find_changes(self, number: int, reading: Reading) -> dict[int, Tokens]:
+        """Return the new beginnings of `Seen`, from what is read where tokens are chosen."""
         pairs = self._pairs[number]
         known = self._candidates[number] if number < len(self._candidates) else None
         target, chosen = pairs.batch.taught[1], pairs.chosen
         best = self._model.choose(reading, self._model.find_first(chosen), known)
         wrong, given = best != target[chosen], len(self._model.words.begin) - 1
-        found: dict[int, Pieces] = {}
-        for (row, place), piece in zip(chosen.nonzero()[wrong].tolist(), best[wrong].tolist()):
-            found.setdefault(pairs.rows[row], [*target[row, given:place].tolist(), piece])
+        found: dict[int, Tokens] = {}
+        for (row, place), token in zip(chosen.nonzero()[wrong].tolist(), best[wrong].tolist()):
+            found.setdefault(pairs.rows[row], [*target[row, given:place].tolist(), token])
         return found
 
 

@@ -14,9 +14,9 @@ from transformers import GenerationConfig, LogitsProcessor, PreTrainedModel, Pre
 from transformers.modeling_outputs import BaseModelOutput
 
 from headroom.core.files import read_lines
-from headroom.models.find_sites import count_pieces
+from headroom.models.find_sites import count_tokens
 from headroom.models.model import HubModel, sum_nats
-from headroom.models.readout import Parts, Reading, best_pieces, rank_pieces
+from headroom.models.readout import Parts, Reading, best_tokens, rank_tokens
 from headroom.models.seq2seq.batches import PairBatch, collate_sources, collate_targets
 from headroom.models.seq2seq.decoding import search_greedily, use_whole_registers
 from headroom.models.seq2seq.text import (
@@ -37,7 +37,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
 
     Attributes:
         words: The two languages.
-        forbidden: Pieces that are never produced: padding, and those of the model's own settings.
+        forbidden: Tokens that are never produced: padding, and those of the model's own settings.
     """
 
     task = "AutoModelForSeq2SeqLM"
@@ -106,7 +106,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return self.words.count_cut(sources, targets)
 
     def teach(self, batch: PairBatch, rows: Sequence[Sequence[int]]) -> PairBatch:
-        """Return a batch with these targets: predicted pieces with an end mark, in the order of the rows."""
+        """Return a batch with these targets: predicted tokens with an end mark, in the order of the rows."""
         previous, target = collate_targets(rows, self.words.begin, self._padding, self.device)
         return replace(batch, previous=previous, target=target)
 
@@ -145,15 +145,15 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return self.batches(sentences, sentences=size)
 
     def spans(self, sentences: Sequence[str]) -> list[Spans]:
-        """Return for each sentence of the source language the places of its pieces."""
+        """Return for each sentence of the source language the places of its tokens."""
         return self.words.spans(sentences)
 
     def frequencies(self, text: Path) -> Tensor | None:
-        """Return the frequency of each source piece in a text, (V,); None without text."""
+        """Return the frequency of each source token in a text, (V,); None without text."""
         lines = read_lines(text) if text.is_file() else []
         if not lines:
             return None
-        counts = torch.zeros(count_pieces(self.model), dtype=torch.long)
+        counts = torch.zeros(count_tokens(self.model), dtype=torch.long)
         for row in self.words.read(lines):
             counts += torch.bincount(torch.tensor(row), minlength=len(counts))
         counts[self.words.special] = 0
@@ -164,10 +164,10 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return self.words.texts(translations)
 
     def translate(self, batches: Sequence[PairBatch], settings: DecodingSettings, *, beam: int = 1) -> list[str]:
-        """Translate batches into plain text; arguments as in `translate_pieces`."""
-        return self.texts(self.translate_pieces(batches, settings, beam=beam))
+        """Translate batches into plain text; arguments as in `translate_tokens`."""
+        return self.texts(self.translate_tokens(batches, settings, beam=beam))
 
-    def translate_pieces(
+    def translate_tokens(
         self,
         batches: Sequence[PairBatch],
         settings: DecodingSettings,
@@ -184,7 +184,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
             length_penalty: For a beam; see `EvaluationSettings`.
 
         Returns:
-            The pieces of each translation, in the order of the evaluation set.
+            The tokens of each translation, in the order of the evaluation set.
         """
         found: dict[int, list[int]] = {}
         for batch in batches:
@@ -193,7 +193,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return [found[position] for position in range(len(found))]
 
     def limits(self, batch: PairBatch, settings: DecodingSettings) -> Tensor:
-        """Return the largest number of pieces of each translation, without marks, (B,)."""
+        """Return the largest number of tokens of each translation, without marks, (B,)."""
         limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
         return limits.clamp(max=self.longest - len(self.words.begin))
 
@@ -207,14 +207,14 @@ class Seq2SeqModel(HubModel[PairBatch]):
         length_penalty: float = 1.0,
         known: Sequence[Sequence[int]] = (),
     ) -> list[list[int]]:
-        """Return the pieces of the translations of a batch; none is empty, as with fairseq.
+        """Return the tokens of the translations of a batch; none is empty, as with fairseq.
 
         Args:
             batch: Sentences.
-            limits: The largest numbers of pieces, (B,).
+            limits: The largest numbers of tokens, (B,).
             beam: 1 decodes greedily.
             length_penalty: For a beam.
-            known: The first pieces of each translation, without an end mark, which greedy decoding continues.
+            known: The first tokens of each translation, without an end mark, which greedy decoding continues.
         """
         if beam == 1:
             return search_greedily(self, batch, limits, known)
@@ -235,8 +235,8 @@ class Seq2SeqModel(HubModel[PairBatch]):
         rows = output[:, begin.shape[1] :].tolist()
         return [row[: row.index(self.words.end)] if self.words.end in row else row for row in rows]
 
-    def best_pieces(self, batch: PairBatch, places: Tensor, candidates: Candidates | None = None) -> Tensor:
-        """Return the pieces that a greedy search would choose at some places of a batch with references, (N,).
+    def best_tokens(self, batch: PairBatch, places: Tensor, candidates: Candidates | None = None) -> Tensor:
+        """Return the tokens that a greedy search would choose at some places of a batch with references, (N,).
 
         Args:
             batch: The batch.
@@ -247,23 +247,23 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return self.choose(reading, self.find_first(places), candidates)
 
     def choose(self, reading: Reading, first: Tensor, candidates: Candidates | None = None) -> Tensor:
-        """Return the pieces that a greedy search would choose after a reading of N places, (N,).
+        """Return the tokens that a greedy search would choose after a reading of N places, (N,).
 
         Args:
             reading: The reading.
-            first: Which are places of first pieces, (N,).
-            candidates: As of `best_pieces`.
+            first: Which are places of first tokens, (N,).
+            candidates: As of `best_tokens`.
         """
 
         def search(rows: Tensor) -> Tensor:
-            return best_pieces(self._allowed(reading.parts(rows), first[rows]), rows)
+            return best_tokens(self._allowed(reading.parts(rows), first[rows]), rows)
 
         if candidates is None:
             return search(torch.arange(len(first), device=first.device))
         return candidates.best(reading.features, search)
 
     def find_candidates(self, batches: Iterable[tuple[PairBatch, Tensor]], limit: int) -> list[Candidates]:
-        """Return the candidates of batches at places as of `best_pieces`; of the first ones, in so many bytes at most.
+        """Return the candidates of batches at places as of `best_tokens`; of the first ones, in so many bytes at most.
 
         There are none without output weights of 32 bits.
         """
@@ -273,7 +273,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
             projection = projection or reading.project(self.forbidden)
             if projection is None:
                 break
-            ranked = rank_pieces(self._allowed(reading.parts(), self.find_first(places)), projection.ranked)
+            ranked = rank_tokens(self._allowed(reading.parts(), self.find_first(places)), projection.ranked)
             one = Candidates(projection, reading.features, ranked)
             size += one.size
             if size > limit:
@@ -282,12 +282,12 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return found
 
     def find_first(self, places: Tensor) -> Tensor:
-        """Return which of N places are those of a first piece, (N,): no translation ends there."""
+        """Return which of N places are those of a first token, (N,): no translation ends there."""
         return places.nonzero()[:, 1] == len(self.words.begin) - 1
 
     def _allowed(self, parts: Parts, first: Tensor) -> Parts:
         for start, logits in parts:
-            barred = [piece - start for piece in self.forbidden if 0 <= piece - start < logits.shape[1]]
+            barred = [token - start for token in self.forbidden if 0 <= token - start < logits.shape[1]]
             logits.index_fill_(1, torch.tensor(barred, dtype=torch.long, device=logits.device), -torch.inf)
             if 0 <= self.words.end - start < logits.shape[1]:
                 logits[:, self.words.end - start].masked_fill_(first, -torch.inf)
@@ -298,7 +298,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         return int(self.tokenizer.pad_token_id)
 
     def begin(self, batch: PairBatch) -> Tensor:
-        """Return what the decoder reads before the first piece that it predicts, (B, T)."""
+        """Return what the decoder reads before the first token that it predicts, (B, T)."""
         return torch.tensor(self.words.begin, device=self.device).expand(len(batch.positions), -1)
 
     def _inputs(self, batch: PairBatch) -> Mapping[str, Any]:
@@ -323,7 +323,7 @@ class EndAtLimit(LogitsProcessor):
         self._limits, self._end = limits, end
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return scores (B, V) of the pieces after `input_ids` (B, T)."""
+        """Return scores (B, V) of the tokens after `input_ids` (B, T)."""
         others = torch.arange(scores.shape[1], device=scores.device) != self._end
         return scores.masked_fill((input_ids.shape[1] >= self._limits)[:, None] & others, -torch.inf)
 
@@ -335,6 +335,6 @@ def _by_kind(source: Tensor, target: Tensor | None) -> Positions:
 
 
 def _find_forbidden(settings: GenerationConfig, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Return the pieces that a model's settings of generation exclude, and padding."""
+    """Return the tokens that a model's settings of generation exclude, and padding."""
     single = [row[0] for row in settings.bad_words_ids or [] if len(row) == 1]
     return sorted({int(tokenizer.pad_token_id), *single, *(settings.suppress_tokens or [])})

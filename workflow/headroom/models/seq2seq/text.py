@@ -1,4 +1,4 @@
-"""Sentences as a translation model reads and writes them: pieces, codes of languages, a prefix."""
+"""Sentences as a translation model reads and writes them: tokens, codes of languages, a prefix."""
 
 from __future__ import annotations
 
@@ -60,23 +60,23 @@ def set_languages(
 
 
 def _find_code(tokenizer: Any, code: str) -> int | None:
-    """Return the piece of a language's code, None if there is none."""
+    """Return the token of a language's code, None if there is none."""
     try:
-        piece = getattr(tokenizer, "get_lang_id", tokenizer.convert_tokens_to_ids)(code)
+        token = getattr(tokenizer, "get_lang_id", tokenizer.convert_tokens_to_ids)(code)
     except KeyError:
         return None
-    return None if piece in (None, tokenizer.unk_token_id) else int(piece)
+    return None if token in (None, tokenizer.unk_token_id) else int(token)
 
 
 class PairText:
-    """The two languages of a translation model, as pieces by index.
+    """The two languages of a translation model, as tokens by index.
 
     Attributes:
-        begin: What the decoder reads before the first piece that it predicts: the start mark, the target's code.
+        begin: What the decoder reads before the first token that it predicts: the start mark, the target's code.
         end: The end mark.
-        special: Pieces with a special meaning, among them padding and codes of languages.
-        longest: The maximum number of pieces of a sentence; longer ones are truncated.
-        prefixed: The number of ordinary pieces of the prefix, with which every source begins.
+        special: Tokens with a special meaning, among them padding and codes of languages.
+        longest: The maximum number of tokens of a sentence; longer ones are truncated.
+        prefixed: The number of ordinary tokens of the prefix, with which every source begins.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, longest: int) -> None:
@@ -87,15 +87,15 @@ class PairText:
         self.begin = self._find_begin(model)
         marks = {*tokenizer.all_special_ids, *self.begin, self.end, *self._encode([""])[0]}
         self.special = sorted(marks - {tokenizer.unk_token_id})
-        before = self._prefix.rstrip()  # of a space at its end no piece is left before a sentence
+        before = self._prefix.rstrip()  # of a space at its end no token is left before a sentence
         self.prefixed = len(self._encode([before], add_special_tokens=False)[0])
-        self._room = longest - len(self._encode([before])[0])  # for the pieces of a source
+        self._room = longest - len(self._encode([before])[0])  # for the tokens of a source
         self._joined = lru_cache(maxsize=2**16)(self._join)  # most translations recur many times
 
     def _find_begin(self, model: PreTrainedModel) -> list[int]:
         generation, config = model.generation_config, model.config
         found = (getattr(one, "decoder_start_token_id", None) for one in (generation, config))
-        begins = [piece for piece in (*found, self._tokenizer.bos_token_id) if piece is not None]
+        begins = [token for token in (*found, self._tokenizer.bos_token_id) if token is not None]
         start = _known(begins[0] if begins else None, model, "start")
         language = getattr(self._tokenizer, "tgt_lang", None)
         if language is None:
@@ -106,11 +106,11 @@ class PairText:
         return [code] if self._write([""])[0][-1] == code else [start, code]
 
     def read(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the pieces of source sentences, with all marks."""
+        """Return the tokens of source sentences, with all marks."""
         return self._encode([self._prefix + sentence for sentence in sentences])
 
     def write(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the pieces of target sentences that the decoder predicts after `begin`, with the end mark."""
+        """Return the tokens of target sentences that the decoder predicts after `begin`, with the end mark."""
         rows = self._write(sentences)
         code = self.begin[-1]
         if len(self.begin) == 1:
@@ -118,7 +118,7 @@ class PairText:
         return [row[1:] if row[:1] == [code] else row for row in rows]
 
     def count_cut(self, sources: Sequence[str], targets: Sequence[str]) -> int:
-        """Return the number of pairs with a side of more pieces than `longest`."""
+        """Return the number of pairs with a side of more tokens than `longest`."""
         long = [pair for pair in zip(sources, targets, strict=True) if len("".join(pair).encode()) > self.longest // 2]
         if not long:
             return 0
@@ -133,12 +133,12 @@ class PairText:
         return [self._joined(tuple(row)) for row in rows]
 
     def spans(self, sentences: Sequence[str]) -> list[Spans]:
-        """Return for each source sentence where its ordinary pieces are in the plain text.
+        """Return for each source sentence where its ordinary tokens are in the plain text.
 
         Raises:
-            HeadroomError: If the pieces cannot be found in it.
+            HeadroomError: If the tokens cannot be found in it.
         """
-        if not self._tokenizer.is_fast:  # it runs SentencePiece, whose pieces mark spaces
+        if not self._tokenizer.is_fast:  # it runs SentencePiece, whose tokens mark spaces
             pairs = zip(sentences, self._clean(sentences))
             return [piece_spans(self._tokenizer.tokenize(clean)[: self._room], text) for text, clean in pairs]
         options = {"add_special_tokens": False, "truncation": True, "max_length": self._room}
@@ -146,7 +146,7 @@ class PairText:
         rows = zip(
             sentences, map(self._tokenizer.convert_ids_to_tokens, encoded["input_ids"]), encoded["offset_mapping"]
         )
-        return [[_trim(text, piece, *span) for piece, span in zip(pieces, spans)] for text, pieces, spans in rows]
+        return [[_trim(text, token, *span) for token, span in zip(tokens, spans)] for text, tokens, spans in rows]
 
     def _encode(self, sentences: Sequence[str], **options: Any) -> list[list[int]]:
         encoded: Any = self._tokenizer(self._clean(sentences), truncation=True, max_length=self.longest, **options)
@@ -161,30 +161,30 @@ class PairText:
         return list(sentences) if self._tokenizer.is_fast else [" ".join(sentence.split()) for sentence in sentences]
 
     def _join(self, row: tuple[int, ...]) -> str:
-        """Return the text of pieces, with SentencePiece's sign for unknown ones."""
+        """Return the text of tokens, with SentencePiece's sign for unknown ones."""
         parts: list[list[int]] = [[]]
-        for piece in row:
-            if piece == self._tokenizer.unk_token_id:
+        for token in row:
+            if token == self._tokenizer.unk_token_id:
                 parts.append([])
             else:
-                parts[-1].append(piece)
+                parts[-1].append(token)
         return _UNKNOWN.join(str(self._tokenizer.decode(part, skip_special_tokens=True)) for part in parts)
 
 
-def _trim(text: str, piece: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of a piece without spaces at its start; that of a mark of a space is empty."""
+def _trim(text: str, token: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span of a token without spaces at its start; that of a mark of a space is empty."""
     start = end - len(text[start:end].lstrip())
-    return (start, start) if piece == _SPACE else (start, end)
+    return (start, start) if token == _SPACE else (start, end)
 
 
-def _known(piece: int | None, model: PreTrainedModel, mark: str) -> int:
-    if piece is None:
+def _known(token: int | None, model: PreTrainedModel, mark: str) -> int:
+    if token is None:
         raise HeadroomError(f"{type(model).__name__}: no {mark} mark; add it to generation_config.json")
-    return int(piece)
+    return int(token)
 
 
 class MosesTokenizer(PreTrainedTokenizer):
-    """Pieces of two languages; `text_target` is of the second one."""
+    """Tokens of two languages; `text_target` is of the second one."""
 
     vocab_files_names = {"vocab": "vocab.json", "target_vocab": "target_vocab.json", "moses": MOSES, "bpecodes": CODES}  # noqa: RUF012
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
@@ -201,7 +201,7 @@ class MosesTokenizer(PreTrainedTokenizer):
         """Read dictionaries and codes.
 
         Args:
-            vocab: Indices of the source's pieces, JSON.
+            vocab: Indices of the source's tokens, JSON.
             target_vocab: Those of the target's.
             codes: The directory of the codes and their settings; None for that of `moses`.
             moses: The settings, in the directory of a saved tokenizer.
@@ -212,18 +212,18 @@ class MosesTokenizer(PreTrainedTokenizer):
         self._directory = Path(codes) if codes else Path(str(moses)).parent
         self._languages = load_subwords(self._directory)
         self._indices = [json.loads(Path(file).read_text("utf-8")) for file in (vocab, target_vocab)]
-        self._pieces = [{index: piece for piece, index in own.items()} for own in self._indices]
+        self._tokens = [{index: token for token, index in own.items()} for own in self._indices]
         self._side = 0
         marks = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
         super().__init__(**{**marks, **options})
 
     @property
     def vocab_size(self) -> int:
-        """The number of source pieces."""
+        """The number of source tokens."""
         return len(self._indices[0])
 
     def get_vocab(self) -> dict[str, int]:
-        """Return the indices of the present language's pieces."""
+        """Return the indices of the present language's tokens."""
         return dict(self._indices[self._side])
 
     def _tokenize(self, text: str, **_: Any) -> list[str]:
@@ -234,16 +234,16 @@ class MosesTokenizer(PreTrainedTokenizer):
         return int(own.get(token, own["<unk>"]))
 
     def _convert_id_to_token(self, index: int) -> str:
-        return str(self._pieces[1].get(index, "<unk>"))  # what is decoded are translations
+        return str(self._tokens[1].get(index, "<unk>"))  # what is decoded are translations
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Return the plain text of pieces of the target."""
+        """Return the plain text of tokens of the target."""
         return self._languages[1].decode(tokens)
 
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
-        """Return the pieces of a sentence with the end mark."""
+        """Return the tokens of a sentence with the end mark."""
         return [*token_ids_0, *(token_ids_1 or []), self.eos_token_id]
 
     def _switch_to_input_mode(self) -> None:

@@ -27,7 +27,7 @@ class Seq2SeqWorkload(Workload[Seq2SeqModel]):
 
     @property
     def shape(self) -> dict[str, int]:
-        """Pieces of the longest source, and steps of generation."""
+        """Tokens of the longest source, and steps of generation."""
         return {"source": self.batch.source.shape[1], "steps": self.steps}
 
     def action(self, model: Seq2SeqModel, part: str) -> Callable[[], object]:

@@ -44,7 +44,7 @@ from headroom.models.weight_files import check_type, find_weights
 from headroom.models.weights import check_values, read_tensors
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
-_LEAST_COVERED = 0.9  # share of embedding rows with a piece; all known encoders have more than 0.99
+_LEAST_COVERED = 0.9  # share of embedding rows with a token; all known encoders have more than 0.99
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
     Raises:
         HeadroomError: If the vocabulary is smaller than the set of characters of the text.
     """
-    pieces = learn_wordpieces(sentences, settings.vocabulary)
+    tokens = learn_wordpieces(sentences, settings.vocabulary)
     config = BertConfig(
-        vocab_size=len(pieces),
+        vocab_size=len(tokens),
         hidden_size=settings.width,
         num_hidden_layers=settings.layers,
         num_attention_heads=settings.heads,
@@ -74,7 +74,7 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
         max_position_embeddings=POSITIONS,
         architectures=["BertForSequenceClassification"],
     )
-    return _start_anew(config, pieces, labels)
+    return _start_anew(config, tokens, labels)
 
 
 def load_pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
@@ -171,14 +171,14 @@ def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:
 def self_attentive_start(
     settings: SelfAttentiveEncoder, sentences: Sequence[str], labels: Sequence[str]
 ) -> StartingPoint:
-    """Return a self-attentive model with new weights, BERT's special pieces and a vocabulary learned from sentences.
+    """Return a self-attentive model with new weights, BERT's special tokens and a vocabulary learned from sentences.
 
     Raises:
         HeadroomError: If the vocabulary is smaller than the set of characters of the text.
     """
-    pieces = learn_wordpieces(sentences, settings.vocabulary)
+    tokens = learn_wordpieces(sentences, settings.vocabulary)
     config = SelfAttentiveConfig(
-        vocab_size=len(pieces),
+        vocab_size=len(tokens),
         embedding_size=settings.embedding,
         hidden_size=settings.hidden,
         attention_size=settings.attention,
@@ -188,13 +188,13 @@ def self_attentive_start(
         penalty=settings.penalty,
         architectures=["SelfAttentiveForSequenceClassification"],
     )
-    return _start_anew(config, pieces, labels)
+    return _start_anew(config, tokens, labels)
 
 
 def _start_anew(
-    config: BertConfig | SelfAttentiveConfig, pieces: dict[str, int], labels: Sequence[str]
+    config: BertConfig | SelfAttentiveConfig, tokens: dict[str, int], labels: Sequence[str]
 ) -> StartingPoint:
-    """Return a model with new weights that reads pieces."""
-    tokenizer = BertTokenizer(vocab=pieces, model_max_length=config.max_position_embeddings)
+    """Return a model with new weights that reads tokens."""
+    tokenizer = BertTokenizer(vocab=tokens, model_max_length=config.max_position_embeddings)
     config.pad_token_id = tokenizer.pad_token_id
     return StartingPoint(with_labels(config, labels), tokenizer, None)

@@ -144,7 +144,7 @@ def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
 
 
 def encode(text: LabelledText, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig) -> Examples:
-    """Return the model's inputs: indices of pieces, truncated to the tokenizer's length, and of labels."""
+    """Return the model's inputs: indices of tokens, truncated to the tokenizer's length, and of labels."""
     found = tokenizer(text.first, text.second, truncation=True, padding=False)
     plain(tokenizer)  # it is saved with the model
     numbers: Any = config.label2id
@@ -157,7 +157,7 @@ def encode(text: LabelledText, tokenizer: PreTrainedTokenizerBase, config: PreTr
 
 
 def length(example: dict[str, Any]) -> int:
-    """Return the number of pieces of an example."""
+    """Return the number of tokens of an example."""
     return len(example["input_ids"])
 
 

@@ -63,7 +63,7 @@ class FineTuning(Training[FineTuningSettings]):
         check_training(self.training, encoder=encoder, seed=self.seed, device=self.device, processes=self.processes)
         load_tokenizer(encoder, self.training.max_length)
         if self.cut:
-            logger.warning("train: %d examples exceed max_length, %d pieces, and are cut", self.cut, self._longest)
+            logger.warning("train: %d examples exceed max_length, %d tokens, and are cut", self.cut, self._longest)
 
     @cached_property
     def cut(self) -> int:

@@ -176,8 +176,8 @@ def _convert_tensors(model: TransformerModel, built: PreTrainedModel) -> dict[st
     for side, part in (("encoder", model.encoder), ("decoder", model.decoder)):
         place = f"model.{side}.embed_positions.weight"
         if place in wanted:
-            pieces = part.embed_tokens.weight.new_full((1, len(wanted[place])), part.padding_idx + 1).long()
-            state[place] = part.embed_positions(pieces)[0]  # positions of any piece but padding
+            tokens = part.embed_tokens.weight.new_full((1, len(wanted[place])), part.padding_idx + 1).long()
+            state[place] = part.embed_positions(tokens)[0]  # positions of any token but padding
     shared = {"model.shared.weight": model.encoder.embed_tokens.weight}
     return {name: {**shared, **state}.get(name, value) for name, value in wanted.items()}
 
@@ -185,26 +185,26 @@ def _convert_tensors(model: TransformerModel, built: PreTrainedModel) -> dict[st
 def make_tokenizer(
     dictionaries: tuple[Dictionary, Dictionary], vocabulary: Path, longest: int
 ) -> PreTrainedTokenizerBase:
-    """Return a tokenizer that makes the same pieces with the same indices.
+    """Return a tokenizer that makes the same tokens with the same indices.
 
     Args:
         dictionaries: Those of the source and of the target.
         vocabulary: A directory with `sentencepiece.model`, or byte-pair codes and `moses.json`.
-        longest: The most pieces of a sentence.
+        longest: The most tokens of a sentence.
     """
-    indices = [{piece: index for index, piece in enumerate(one.symbols)} for one in dictionaries]
+    indices = [{token: index for index, token in enumerate(one.symbols)} for one in dictionaries]
     with tempfile.TemporaryDirectory() as directory:
         files = [Path(directory, name) for name in ("vocab.json", "target_vocab.json")]
         for file, own in zip(files, indices, strict=True):
             file.write_text(json.dumps(own), "utf-8")
         if (vocabulary / MOSES).is_file():
             return MosesTokenizer(vocab=files[0], target_vocab=files[1], codes=vocabulary, model_max_length=longest)
-        pieces = str(vocabulary / "sentencepiece.model")
-        if not Path(pieces).is_file():
+        tokens = str(vocabulary / "sentencepiece.model")
+        if not Path(tokens).is_file():
             raise HeadroomError(f"{vocabulary}: no sentencepiece.model; add that of the model")
         if indices[0] != indices[1]:
             raise HeadroomError(f"{vocabulary}: two dictionaries for one SentencePiece model; give that of the model")
-        return MarianTokenizer(pieces, pieces, str(files[0]), model_max_length=longest)
+        return MarianTokenizer(tokens, tokens, str(files[0]), model_max_length=longest)
 
 
 @torch.inference_mode()
@@ -215,8 +215,8 @@ def compare_logits(model: TransformerModel, exported: Seq2SeqModel) -> None:
     rows = [row[:length] for row, length in zip(batch.source, lengths)]
     padding = model.encoder.padding_idx
     source = torch.full((len(rows), int(lengths.max())), padding)
-    for row, pieces in zip(source, rows):  # fairseq pads sources on their left
-        row[len(row) - len(pieces) :] = pieces
+    for row, tokens in zip(source, rows):  # fairseq pads sources on their left
+        row[len(row) - len(tokens) :] = tokens
     first = model(source, lengths, batch.taught[0])[0][batch.read]
     second = exported.logits(batch)[batch.read]
     if not (first - second).abs().max() <= _ROUNDING * first.abs().max():

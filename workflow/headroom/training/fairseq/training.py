@@ -103,7 +103,7 @@ class TranslationTraining(Training[TrainingSettings]):
     def _check_pairs(self, split: str) -> None:
         """Log how many pairs of a split fairseq leaves out; raise HeadroomError if there is no batch of the others."""
         pairs, long = len(self._lengths(split)), self.count_long(split)
-        what = f"longer than {self._longest(split)} pieces, the positions of the model or training.max_tokens"
+        what = f"longer than {self._longest(split)} tokens, the positions of the model or training.max_tokens"
         if pairs - long < MULTIPLE:
             too_long = f", of which {long} are {what}" if long else ""
             raise HeadroomError(
@@ -116,11 +116,11 @@ class TranslationTraining(Training[TrainingSettings]):
             logger.warning("%s: %d of %d pairs are left out, the rest of batches of %d", split, rest, pairs, MULTIPLE)
 
     def _longest(self, split: str) -> int:
-        """Return the most pieces of a side of a pair, with the end mark; batches for validation may be larger."""
+        """Return the most tokens of a side of a pair, with the end mark; batches for validation may be larger."""
         return min(POSITIONS, self.training.max_tokens) if split == "train" else POSITIONS
 
     def _lengths(self, split: str) -> ndarray:
-        """Return the number of pieces of the longer side of each pair, with the end mark."""
+        """Return the number of tokens of the longer side of each pair, with the end mark."""
         files = (str(self.data / f"{split}.source-target.{side}") for side in ("source", "target"))
         sides = [indexed_dataset.make_dataset(file, impl="mmap") for file in files]  # sizes end with their data set
         return numpy.maximum(*(side.sizes for side in sides))
