@@ -8,9 +8,10 @@ import sys
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.providers.generated import generate_sets
-from headroom.data.subwords import CODES, MosesPieces, Pieces, learn_wordpieces, piece_spans, train_pieces
+from headroom.data.subwords import CODES, MosesPieces, Pieces, piece_spans, train_pieces
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
+from headroom.training.classifier.encoder import learn_wordpieces
 from headroom.training.fairseq import library as _engine  # noqa: F401
 from study import ROOT
 
@@ -56,7 +57,7 @@ def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path):
 def test_word_pieces_of_the_same_text_have_the_same_numbers_in_every_process():
     """Hash maps of the library differ between processes, so this asks another one."""
     script = (
-        "import json, sys; from headroom.data.subwords import learn_wordpieces; "
+        "import json, sys; from headroom.training.classifier.encoder import learn_wordpieces; "
         "print(json.dumps(learn_wordpieces(json.load(sys.stdin), 150)))"
     )
     sentences = [f"{a}{b}{c}{a} {c}{b}" for a in "abcdef" for b in "ghijkl" for c in "mnopq"]  # ties everywhere

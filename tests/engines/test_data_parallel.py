@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.models.classifier import training
 from headroom.settings.arms import BaselineArm, SvgdArm
 from headroom.settings.models import FineTuningSettings, TrainingSettings
+from headroom.training.classifier import training
 from headroom.training.classifier.trainer import GroupedBatches
 from headroom.training.fairseq import trainer as trainers
 from headroom.training.fairseq.trainer import build_trainer, configuration

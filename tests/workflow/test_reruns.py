@@ -264,13 +264,14 @@ def test_a_changed_key_changes_the_jobs_whose_programs_take_it(written: dict[str
 
 LOADING = """
 import importlib, json, os, sys
+from typing import get_type_hints
 import fairseq, transformers  # what takes long to import and is not of the package
 
 for line in sys.stdin:
     name, module, words = json.loads(line)
     if not os.fork():
         program = importlib.import_module(module)
-        program.run(job_of(program).read(words))
+        program.run(get_type_hints(program.run)["job"].read(words))
         loaded = [str(module.__file__) for key, module in sys.modules.items() if key.startswith("headroom.")]
         with open(f"{name}.loaded", "w") as stream:
             json.dump(loaded, stream)

@@ -9,9 +9,9 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.models.classifier import trainer, training
 from headroom.models.classifier.model import ClassificationModel
 from headroom.settings.arms import ARMS, SvgdArm
+from headroom.training.classifier import trainer, training
 from headroom.training.classifier.encoder import load_pretrained_encoder, write_encoder
 from headroom.training.classifier.trainer import GroupedBatches, encode, load_tokenizer
 from models import toy_configuration, toy_model, write_self_attentive

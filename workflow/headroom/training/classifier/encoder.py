@@ -12,6 +12,7 @@ from headroom.models import installed  # noqa: F401  # isort: skip (before trans
 
 import torch
 from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
 from transformers import (
     AutoModelForSequenceClassification,
@@ -23,7 +24,6 @@ from transformers import (
 )
 
 from headroom.core.errors import HeadroomError
-from headroom.data.subwords import learn_wordpieces
 from headroom.models.checkpoint import read_configuration, read_tokenizer
 from headroom.models.find_sites import (
     CONFIGURATION,
@@ -198,3 +198,47 @@ def _start_anew(
     tokenizer = BertTokenizer(vocab=tokens, model_max_length=config.max_position_embeddings)
     config.pad_token_id = tokenizer.pad_token_id
     return StartingPoint(with_labels(config, labels), tokenizer, None)
+
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""BERT's special tokens, the first of every vocabulary."""
+
+_INSIDE = "##"
+"""The prefix of tokens inside a word (Schuster and Nakajima 2012; Devlin et al. 2019)."""
+
+
+def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
+    """Return the tokens of a vocabulary, at most `size` with special ones, with their numbers.
+
+    The same sentences give the same numbers.
+
+    Raises:
+        HeadroomError: If the characters of the text exceed the vocabulary; names the smallest sufficient size.
+    """
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words = {
+        word
+        for sentence in sentences
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(sentence))
+    }
+    characters = {character for word in words for character in word}
+    inside = sorted({_INSIDE + character for word in words for character in word[1:]})
+    smallest = len(SPECIAL) + len(characters) + len(inside)
+    if smallest > size:
+        raise HeadroomError(
+            f"encoder.vocabulary: {size} tokens, but the characters of the training text need {smallest}; "
+            f"set it to {smallest} or more"
+        )
+    # The trainer numbers characters inside words in the order of a hash map, which differs from process to
+    # process, and breaks ties by these numbers. Given as special tokens they have the numbers of this list.
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        special_tokens=[*SPECIAL, *inside],
+        initial_alphabet=sorted(characters),
+        continuing_subword_prefix=_INSIDE,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    return dict(sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]))
