@@ -25,7 +25,8 @@ from headroom.experiments.training.declared import TRAINING
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, take_first
-from headroom.models.engine import Batch, EvaluationSet, Outcome
+from headroom.models.batch import Batch
+from headroom.models.engine import EvaluationSet, Outcome
 from headroom.models.head_model import HeadModel
 
 _CLIP = 1.0  # maximum norm of the weights' gradient

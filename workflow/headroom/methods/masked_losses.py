@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
-from headroom.models.engine import Batch
+from headroom.models.batch import Batch
 from headroom.models.head_model import HeadModel, take_rows
 from headroom.models.reusable import Reusable, trace_reusable
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from headroom.core import statistics
 from headroom.core.heads import HALVES, Head, Site
 from headroom.methods.propagation import LinearRules, Rule
-from headroom.models.engine import Batch
+from headroom.models.batch import Batch
 from headroom.models.head_model import HeadModel
 
 MEASURES = ("relevance", "signed")

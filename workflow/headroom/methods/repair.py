@@ -36,7 +36,8 @@ from headroom.models.gates import Addition, Replacements
 if TYPE_CHECKING:
     from headroom.core.heads import Site
     from headroom.core.interventions import Intervention, Replacement
-    from headroom.models.engine import Batch, Engine
+    from headroom.models.batch import Batch
+    from headroom.models.engine import Engine
     from headroom.models.head_model import HeadModel
     from headroom.models.sites import AttentionSite
 

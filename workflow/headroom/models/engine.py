@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
+from headroom.models.batch import Batch, Given
 from headroom.settings.base import SamplingSettings
 
 if TYPE_CHECKING:
@@ -43,31 +44,6 @@ whether the answer differs, (examples, 2)."""
 
 CALIBRATION = "calibration_error"
 """Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
-
-
-@dataclass(frozen=True)
-class Batch(ABC):
-    """Examples padded to one length.
-
-    Attributes:
-        positions: Indices into the evaluation set, in the order of the rows.
-    """
-
-    positions: list[int]
-
-    @property
-    @abstractmethod
-    def tokens(self) -> Tensor:
-        """What the first layer reads, as indices of the vocabulary, (B, T)."""
-
-    @property
-    def length(self) -> int:
-        """The largest number of positions of an example in any layer."""
-        return self.tokens.shape[1]
-
-
-Given = TypeVar("Given", bound=Batch, default=Any)
-"""The batches of the models of an engine."""
 
 
 Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")

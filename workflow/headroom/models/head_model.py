@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, Unit, all_heads, format_profile
 from headroom.core.interventions import Intervention
-from headroom.models.engine import Given
+from headroom.models.batch import Given
 from headroom.models.gates import Gates, Replacements
 from headroom.models.removal import fold, remove_heads
 from headroom.models.sites import AttentionSite, MapBatch, MapObserver, Positions, Spans, pad_spans, site_names

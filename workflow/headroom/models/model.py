@@ -14,9 +14,9 @@ from transformers import EncoderDecoderCache, PreTrainedModel, PreTrainedTokeniz
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.models.batch import Given
 from headroom.models.card import write_card
 from headroom.models.checkpoint import read_dtype, read_tokenizer, save_model
-from headroom.models.engine import Given
 from headroom.models.find_sites import attention_maps, check_tokenizer, longest_input
 from headroom.models.gates import Gates
 from headroom.models.head_model import HeadModel, seed_torch

@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
-from headroom.models.engine import Given
+from headroom.models.batch import Given
 from headroom.models.head_model import HeadModel, take_rows
 
 STORED = 2**30

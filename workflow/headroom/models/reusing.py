@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from typing_extensions import TypeVar
 
 from headroom.core.interventions import Intervention
-from headroom.models.engine import Answer, EvaluationSet, Given, Model, Outcome
+from headroom.models.batch import Given
+from headroom.models.engine import Answer, EvaluationSet, Model, Outcome
 from headroom.models.gates import Replacements
 from headroom.models.head_model import HeadModel
 from headroom.models.reusable import STORED, trace_reusable

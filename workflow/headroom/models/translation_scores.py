@@ -20,7 +20,8 @@ from headroom.core.statistics import Metric, Sample, draw_resamples, mean, perce
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.experiments.evaluation.declared import EvaluationSettings
-from headroom.models.engine import AGAIN, EvaluationSet, Given, Model, Outcome
+from headroom.models.batch import Given
+from headroom.models.engine import AGAIN, EvaluationSet, Model, Outcome
 from headroom.settings.answers import DecodingSettings
 
 NGRAM_ORDERS = 4

@@ -24,7 +24,7 @@ from headroom.methods.criteria.gradient import build_rows, of_heads, place_kept
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
     from headroom.models.sites import AttentionSite
 

@@ -18,7 +18,7 @@ from headroom.core.heads import Head
 from headroom.methods.criteria import COMPARED, Criterion
 
 if TYPE_CHECKING:
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 EXAMPLES = 256

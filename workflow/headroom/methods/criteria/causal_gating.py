@@ -28,7 +28,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 STRENGTH = 0.1

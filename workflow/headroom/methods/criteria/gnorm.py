@@ -20,7 +20,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 if TYPE_CHECKING:
     from torch import nn
 
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
     from headroom.models.sites import AttentionSite
 

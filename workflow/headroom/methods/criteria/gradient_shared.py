@@ -27,7 +27,7 @@ from headroom.methods.criteria.gradient import Granularities, build_rows, gate_g
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 SOURCES = {

@@ -9,7 +9,7 @@ from headroom.core.heads import Head
 from headroom.methods.criteria import COMPARED, REFERENCE, Criterion, Scores
 
 if TYPE_CHECKING:
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.core.statistics import Estimate
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 PERMUTATIONS = 100

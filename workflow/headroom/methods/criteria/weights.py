@@ -10,7 +10,7 @@ from headroom.methods.criteria import COMPARED, Criterion
 from headroom.methods.criteria.activation import columns
 
 if TYPE_CHECKING:
-    from headroom.models.engine import Batch
+    from headroom.models.batch import Batch
     from headroom.models.head_model import HeadModel
 
 

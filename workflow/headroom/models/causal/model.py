@@ -13,8 +13,8 @@ from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.data.documents import read_documents
+from headroom.models.batch import Batch
 from headroom.models.causal.windows import Window, Windows
-from headroom.models.engine import Batch
 from headroom.models.find_sites import count_tokens
 from headroom.models.model import HubModel, count_bytes, sum_nats
 from headroom.models.sites import Positions

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from headroom.core.errors import HeadroomError, shorten
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.models.engine import Batch
+from headroom.models.batch import Batch
 from headroom.models.find_sites import count_cut, count_tokens, find_accepted_inputs, real_positions
 from headroom.models.head_model import take_rows
 from headroom.models.model import HubModel

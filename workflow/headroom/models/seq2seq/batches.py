@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from headroom.models.engine import Batch
+from headroom.models.batch import Batch
 
 IGNORED = -100
 """A target that is not predicted; torch and transformers leave it out of losses."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -16,8 +16,29 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 if TYPE_CHECKING:
+    from headroom.models.gates import Gates
+    from headroom.models.readout import Reading, Readout
     from headroom.models.seq2seq.batches import PairBatch
-    from headroom.models.seq2seq.model import Seq2SeqModel
+    from headroom.models.seq2seq.text import PairText
+
+
+class Translator(Protocol):
+    """What greedy search needs of a model; see `Seq2SeqModel`."""
+
+    model: PreTrainedModel
+    words: PairText
+    gates: Gates
+    readout: Readout
+
+    def begin(self, batch: PairBatch) -> Tensor:
+        """Return the first tokens of every translation, (B, marks)."""
+
+    def encode_sources(self, batch: PairBatch) -> Tensor:
+        """Return the encoder's states, (B, T, width)."""
+
+    def choose(self, reading: Reading, first: Tensor) -> Tensor:
+        """Return the best tokens of what is read, (rows,)."""
+
 
 _FULL = 0.8
 """Finished sentences leave the batch when the others are at most this share of it."""
@@ -25,7 +46,7 @@ _FULL = 0.8
 
 @torch.inference_mode()
 def search_greedily(
-    model: Seq2SeqModel, batch: PairBatch, limits: Tensor, known: Sequence[Sequence[int]] = ()
+    model: Translator, batch: PairBatch, limits: Tensor, known: Sequence[Sequence[int]] = ()
 ) -> list[list[int]]:
     """Return the translations of a batch; arguments are those of `Seq2SeqModel.generate`.
 
@@ -60,7 +81,7 @@ def search_greedily(
 class _Steps:
     """The decoder's passes over the next tokens of a batch, with keys and values of the earlier ones."""
 
-    def __init__(self, model: Seq2SeqModel, batch: PairBatch) -> None:
+    def __init__(self, model: Translator, batch: PairBatch) -> None:
         self._model = model
         self._source, self._mask = model.encode_sources(batch), batch.mask
         self._cache: Any = None
