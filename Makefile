@@ -106,6 +106,7 @@ lint: everything  ## style, types, the workflow's rules and the layers of the pa
 	@$(CHECK) snakefmt --check Snakefile workflow
 	@$(CHECK) snakemake --lint
 	@$(CHECK) lint-imports --no-logo
+	@$(CHECK) python -m tools.docs --check
 
 bench: everything  ## guaranteed costs, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py

@@ -433,7 +433,7 @@ def _m2m100_tokenizer(place: Path) -> PreTrainedTokenizerBase:
         input=str(text), model_prefix=str(tokens), vocab_size=60, model_type="bpe", minloglevel=2
     )
     learned = sentencepiece.SentencePieceProcessor(model_file=f"{tokens}.model")
-    own = [learned.id_to_token(index) for index in range(len(learned))]
+    own = [learned.id_to_piece(index) for index in range(len(learned))]
     vocabulary = {token: index for index, token in enumerate(dict.fromkeys([*_PLAIN_MARKS.values(), *own]))}
     (place / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
     tokenizer = M2M100Tokenizer(str(place / "vocab.json"), f"{tokens}.model", model_max_length=64)

@@ -47,12 +47,12 @@ def batch_of(
     """
     positions = list(range(len(sentences))) if positions is None else list(positions)
     length = 2 + max(len(sentence.words) for sentence in sentences)
-    tokens = torch.full((len(sentences), length), PAD)
+    ids = torch.full((len(sentences), length), PAD)
     for row, sentence in enumerate(sentences):
         size = len(sentence.words)
         words = list(range(3, 3 + size)) if tokens is None else list(tokens[row])
-        tokens[row, : size + 2] = torch.tensor([CLS, *words, END])
-    ordinary = tokens > PAD
+        ids[row, : size + 2] = torch.tensor([CLS, *words, END])
+    ordinary = ids > PAD
     spans = pad_spans([[(word.start, word.end) for word in sentence.words] for sentence in sentences], ordinary)
 
     def show(observer: MapObserver) -> None:
@@ -63,8 +63,8 @@ def batch_of(
         positions=positions,
         reads="E",
         ordinary={"E": (ordinary, ordinary)},
-        real={"E": (tokens != PAD, tokens != PAD)},
-        tokens=tokens,
+        real={"E": (ids != PAD, ids != PAD)},
+        tokens=ids,
         spans=spans,
         uses=dict.fromkeys(heads, 1),
         show=show,

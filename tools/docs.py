@@ -1,5 +1,7 @@
-"""Write the pages on configuration and tables from their declarations: `make docs`."""
+"""Write the pages on configuration and tables, and the schema of a study, from their declarations: `make docs`."""
 
+import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -197,6 +199,18 @@ def _plain(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
+def schema_text() -> str:
+    """Return the JSON schema of a study, by which editors complete and check its file."""
+    return json.dumps(Study.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+PAGES = {"docs/configuration.md": table_text, "docs/tables.md": tables_text, "studies/schema.json": schema_text}
+
 if __name__ == "__main__":
-    for path, text in {"docs/configuration.md": table_text(), "docs/tables.md": tables_text()}.items():
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    stale = [
+        path for path, text in PAGES.items() if not Path(path).is_file() or Path(path).read_text("utf-8") != text()
+    ]
+    if "--check" in sys.argv[1:]:
+        sys.exit(f"{', '.join(stale)}: not as declared; run make docs" if stale else 0)
+    for path in stale:
+        Path(path).write_text(PAGES[path](), encoding="utf-8", newline="\n")

@@ -25,6 +25,7 @@ from headroom.models.causal.model import CausalModel
 from headroom.models.classifier import model as of_classifier
 from headroom.models.classifier.judging import LabelledSet
 from headroom.models.classifier.model import ClassificationModel
+from headroom.models.command import find_engine
 from headroom.models.seq2seq import timing as of_seq2seq
 from headroom.models.seq2seq.batches import IGNORED
 from headroom.models.seq2seq.judging import Seq2SeqSet
@@ -40,7 +41,9 @@ from models import (
     copied,
     letter_tokenizer,
     toy_text,
+    write_decoder,
     write_documents,
+    write_encoder,
     write_language_model,
     write_self_attentive,
     write_translator,
@@ -321,6 +324,12 @@ def test_costs_are_what_torch_counts(case, tmp_path):
             assert work.multiply_adds(model, part) == counter.get_total_flops() // 2, (part, gone)
             with model.gates.masked(frozenset([model.live_sites[0].kept_heads()[0]])):
                 assert work.multiply_adds(model, part) == counter.get_total_flops() // 2, (part, gone)
+
+
+@pytest.mark.parametrize(("write", "engine"), [(write_decoder, "causal"), (write_encoder, "classifier")])
+def test_the_engine_is_that_of_the_model(write, engine, tmp_path):
+    write(tmp_path)
+    assert find_engine(tmp_path / "config.json") == engine
 
 
 def test_a_command_line_waits_for_no_engine():

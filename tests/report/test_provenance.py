@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas
 import pytest
 from golden.conftest import Golden
+from headroom.core.version import find_version
 from headroom.figures.spec import cells
 from headroom.report.cautions import cautions, read_records
-from headroom.report.provenance import _count_again, _summarise_signatures, find_version, provenance
+from headroom.report.provenance import _count_again, _summarise_signatures, provenance
 from headroom.study.tables import TABLES, StudyTables
 from tables import numbers_in
 

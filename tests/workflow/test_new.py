@@ -57,7 +57,7 @@ class TestKinds:
         study, said = written(capsys, decoder("my.decoder", num_key_value_heads=2), "--text", text)
         (task,) = study.tasks.values()
         assert (task.task, task.corpus.path, task.corpus.documents) == ("language", text, "line")
-        assert (study.study, task.released.path, task.windows.length) == ("my-decoder", "my.decoder", 64)
+        assert (study.study, task.released.path, task.windows.length) == ("my-decoder-text", "my.decoder", 64)
         assert "3 decoder layers, 18 heads in 6 groups" in said
 
     def test_documents_between_empty_lines(self, capsys) -> None:
@@ -115,13 +115,15 @@ def test_numbers_of_a_model_without_its_weights() -> None:
     assert (found.heads, found.groups, found.longest, found.tokens) == (18, 6, 64, 100)
 
 
-def test_a_study_that_is_there_is_not_overwritten() -> None:
-    text = write("text.txt", sentences(30))
+def test_a_study_that_is_there_is_not_overwritten_but_by_force() -> None:
+    given = [decoder("mine"), "--text", write("text.txt", sentences(30))]
     Path("studies").mkdir()
-    write("studies/mine.yaml", ["study: precious"])
-    with pytest.raises(HeadroomError, match="exists already"):
-        run_stage(new, [decoder("mine"), "--text", text])
-    assert Path("studies/mine.yaml").read_text() == "study: precious\n"
+    write("studies/mine-text.yaml", ["study: precious"])
+    with pytest.raises(HeadroomError, match="exists already; replace it by --force"):
+        run_stage(new, given)
+    assert Path("studies/mine-text.yaml").read_text() == "study: precious\n"
+    run_stage(new, [*given, "--force"])
+    assert read_study("studies/mine-text.yaml").study == "mine-text"
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "notebook.md"

@@ -18,6 +18,7 @@ from typing import get_type_hints
 
 from headroom.core.errors import run
 from headroom.core.files import atomic_path
+from headroom.core.version import find_version
 from headroom.fork_server import ADDRESS, hand_over
 from headroom.settings.job import Job
 from headroom.study.stages import STAGES, module_of
@@ -63,6 +64,9 @@ def main() -> None:
     """Run the stage that the first argument names, or those of a job, with the other arguments."""
     started = time.perf_counter()
     options, (name, *arguments) = read_options(sys.argv[1:] or [""])
+    if name == "--version":
+        print(f"headroom {find_version()}")
+        return
     if name in ("", "-h", "--help"):
         print(usage(), end="")
         sys.exit(0 if name else 2)

@@ -43,6 +43,7 @@ _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 _UNNAMED = re.compile(r"LABEL_[0-9]+")
 
 _STUDY = """\
+# yaml-language-server: $schema=schema.json
 # {about}
 # Written by `python -m headroom new`; all keys, their defaults and meanings: docs/configuration.md
 study: {study}
@@ -195,7 +196,8 @@ class New(Job):
         "translation model two aligned files or a TSV of two columns; of plain and labelled text, two files choose and "
         "test heads",
     )
-    output: Path | None = Field(None, description="the study's file; by default studies/<model>.yaml")
+    output: Path | None = Field(None, description="the study's file; by default studies/<model>-<text>.yaml")
+    force: bool = Field(False, description="replace the file, if there is one")
     revision: str = Field("main", description="branch, tag or commit of the Hub")
     dtype: Dtype = Field("float32", description="of the weights")
     labels: list[str] = Field([], description="names of a classifier's labels, in their order")
@@ -210,10 +212,11 @@ def run(job: New) -> None:
     """Write the study, and say what it is."""
     own = job.model_dump(include={"revision", "dtype", "source_code", "target_code", "prefix"})
     settings = find_model(job.model, **own)
-    name = re.sub(r"[^A-Za-z0-9-]+", "-", Path(job.model).resolve().name.removesuffix(".gguf")).strip("-") or "mine"
+    named = f"{Path(job.model).resolve().name.removesuffix('.gguf')}-{Path(job.text[0]).stem}"
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", named).strip("-") or "mine"
     output = job.output or Path("studies") / f"{name}.yaml"
-    if output.exists():
-        raise HeadroomError(f"{output}: exists already; remove it, or name another file by --output")
+    if output.exists() and not job.force:
+        raise HeadroomError(f"{output}: exists already; replace it by --force, or name another file by --output")
     from headroom.models.outline import read_outline
 
     outline = read_outline(settings)

@@ -208,7 +208,7 @@ def _align_letters(written: list[str], read: list[tuple[str, int]], text: str) -
     in_text, of_pieces = (sum(letter.isalnum() for letter in one) for one in (found, written))
     if in_text < _LEAST_FOUND * of_pieces:
         raise HeadroomError(
-            f"text '{text[:60]}': cannot be aligned with the model's pieces; check that the vocabulary is the model's"
+            f"text '{text[:60]}': cannot be aligned with the model's tokens; check that the vocabulary is the model's"
         )
     ends = [place for _, place in read] + [len(text)]
     spans: list[tuple[int, int]] = []
@@ -268,10 +268,10 @@ def train_pieces(sentences: Sequence[str], path: Path | str, settings: Vocabular
             if disk_is_full(error) or out_of_memory(error):
                 raise
             message = str(error).strip()
-            reason = f"vocabulary.size: SentencePiece cannot learn {settings.size} pieces, {message}; change the size"
+            reason = f"vocabulary.size: SentencePiece cannot learn {settings.size} tokens, {message}; change the size"
             if found := _TOO_LARGE.search(message):
                 reason = (
-                    f"vocabulary.size: {settings.size} pieces, but the training text allows at most {found[1]}; "
+                    f"vocabulary.size: {settings.size} tokens, but the training text allows at most {found[1]}; "
                     f"set vocabulary.size to {found[1]} or less"
                 )
             raise HeadroomError(reason) from error

@@ -1,6 +1,7 @@
 """Jobs that load a model, and the packages of the engines that do it: no other one than the chosen one is imported."""
 
 import importlib
+import json
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -34,11 +35,19 @@ class ModelJob(RunJob):
     """A job that loads a model, or the models of several epochs."""
 
     engine: Literal["causal", "classifier", "seq2seq"] = Field(
-        "seq2seq", description="the kind of model: of language, a classifier, an encoder-decoder"
+        description="kind of the model: of language, classifier, encoder-decoder; unset for what its config.json says"
     )
     corpus: Path = Field(description="directory of the text: <set>.jsonl, <set>.tsv, or <set>.source and <set>.target")
     device: Device = Field("auto", description="where to compute")
     windows: WindowSettings = WindowSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_model(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "engine" in given:
+            return given
+        models = given.get("checkpoints") or [given.get("checkpoint", "")]
+        return {**given, "engine": find_engine(Path(str(models[0]), "config.json"))}
 
     @model_validator(mode="after")
     def _only_own_sections(self) -> Self:
@@ -97,6 +106,17 @@ class FinalJudging(Judging):
     """The same of final scores, for which translations are searched for by a beam."""
 
     evaluation: EvaluationSettings = EvaluationSettings()
+
+
+def find_engine(configuration: Path) -> str:
+    """Return the engine of a model by its configuration; that of encoder-decoders if it cannot be read."""
+    try:
+        config = json.loads(configuration.read_bytes())
+    except (OSError, ValueError):  # loading the model reports the error
+        return "seq2seq"
+    if any(name.endswith("ForSequenceClassification") for name in config.get("architectures") or ()):
+        return "classifier"
+    return "seq2seq" if config.get("is_encoder_decoder") else "causal"
 
 
 def open_engine(job: ModelJob) -> Engine:

@@ -40,7 +40,7 @@ def run(job: Compare) -> None:
 
 def find_documents(page: Path) -> dict[str, str]:
     """Return the addresses of the project's own pages as seen from a page within its clone; none outside of it."""
-    from headroom.report.provenance import CLONE
+    from headroom.core.version import CLONE
 
     if not page.resolve().is_relative_to(CLONE):
         return {}

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from headroom.claims.entries import read_papers
 from headroom.claims.verdict import VERDICTS
 from headroom.core.errors import visible
+from headroom.core.version import find_version
 from headroom.experiments.listed import list_sections
 from headroom.figures import palette, spec, svg
 from headroom.figures.drawing import pack_files
@@ -18,7 +19,7 @@ from headroom.figures.spec import Section
 from headroom.report.cautions import Caution, summary
 from headroom.report.explorer import Explorer
 from headroom.report.first_screen import IN_THIS_MODEL, ClaimVerdict, board, group_by_claim, tally
-from headroom.report.provenance import Provenance, find_version
+from headroom.report.provenance import Provenance
 from headroom.study.tables import StudyTables
 
 STYLES = ("page.css", "explorer.css", "quote.css")

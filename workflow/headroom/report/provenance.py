@@ -4,12 +4,9 @@ import math
 import os
 import platform
 import re
-import subprocess
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -18,6 +15,7 @@ import yaml
 
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, device_name, duration, listing, percent, plural
+from headroom.core.version import find_version
 from headroom.figures.names import heading, run_name
 from headroom.figures.spec import Fold, Table
 from headroom.study.configuration import read_configuration
@@ -32,8 +30,6 @@ PACKAGES = (
 
 _AGAIN = re.compile(r"(?<=again:)(\d+)")
 
-CLONE = Path(__file__).parents[3]
-"""The clone of the project that this file is in, or the copy of one that is used without a clone."""
 
 SWEEPS = ("ablation", "keep_one", "pruning", "pruning_epochs")
 """The tables of sweeps over heads; other tables join their signatures."""
@@ -103,33 +99,6 @@ def _machine(tables: StudyTables) -> str:
         amounts = plural(threads[0], "thread") if len(threads) == 1 else f"{listing(map(str, threads))} threads"
         text += f" Timings were taken on {listing(map(device_name, devices))} with {amounts}."
     return text
-
-
-@cache
-def find_version(clone: Path = CLONE) -> str:
-    """Return the version of headroom and its commit, as far as they are known."""
-    project, found = clone / "pyproject.toml", ""
-    if project.is_file():
-        found = str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
-    else:
-        with suppress(metadata.PackageNotFoundError):
-            found = metadata.version("headroom")
-    commit = _find_commit(clone)
-    return f"{found} (commit {commit})".strip() if commit else found
-
-
-def _find_commit(clone: Path) -> str:
-    """Return the commit of a clone, and whether files differ from it; "" without a history or without git."""
-    if (stamp := clone / "commit").is_file():  # of a hosted workflow, which has no history
-        return stamp.read_text(encoding="utf-8")[:12]
-    if not (clone / ".git").exists():  # another project that the clone may lie in has its own
-        return ""
-    command = ["git", "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= with changes"]
-    try:
-        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip()
 
 
 def versions() -> dict[str, str]:
