@@ -46,7 +46,7 @@ def test_round_trip_gives_every_sentence_back(text, model):
 def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path):
     path = tmp_path / "sentencepiece.model"
     for model_type in ("bpe", "unigram"):
-        with pytest.raises(HeadroomError, match=r"vocabulary\.size: 900 pieces, .* at most (\d+);") as caught:
+        with pytest.raises(HeadroomError, match=r"vocabulary\.size: 900 tokens, .* at most (\d+);") as caught:
             train_pieces(FEW, path, VocabularySettings(size=900, model_type=model_type))
         assert list(tmp_path.iterdir()) == []
         largest = int(str(caught.value).rsplit(" ", 3)[-3])
