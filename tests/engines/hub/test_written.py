@@ -106,10 +106,10 @@ def test_any_model_is_loaded_by_its_configuration(written_decoder, written, tmp_
         CausalModel: written_decoder,
     }
     for own, place in places.items():
-        loaded = headroom.load(place, "cpu")
+        loaded = headroom.load(place, device="cpu")
         assert type(loaded) is own
         loaded.remove(frozenset(loaded.sites[0].head_names()[:1]))
         loaded.save(tmp_path / own.__name__)
-        again = headroom.load(tmp_path / own.__name__, "cpu")
+        again = headroom.load(tmp_path / own.__name__, device="cpu")
         assert type(again) is own
         assert again.removed == loaded.removed

@@ -1,0 +1,201 @@
+"""What a notebook calls: models and lists of texts in, data frames out. Stages call the same functions.
+
+Texts are documents for a language model, a sentence (or two) with a label for a classifier, and pairs of a source and a
+target for a translation model.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.interventions import Intervention, Replacement
+from headroom.data.labelled import LabelledText
+from headroom.data.parallel import ParallelText
+from headroom.methods.criteria import criterion
+from headroom.methods.judging import Judge, comparisons
+from headroom.methods.judging import curve as judge_curve
+from headroom.methods.orders import Order, least_important_first
+from headroom.methods.slimming import Removable, find_removable
+from headroom.models import load as loading
+from headroom.models.causal.judging import WindowSet
+from headroom.models.causal.model import CausalModel
+from headroom.models.causal.windows import cut_documents
+from headroom.models.classifier.judging import LabelledSet
+from headroom.models.classifier.model import ClassificationModel
+from headroom.models.model import HubModel
+from headroom.models.seq2seq.judging import Seq2SeqSet
+from headroom.models.sources import locate
+from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.models import HubModelSettings
+
+Texts = Sequence[str] | Sequence[tuple[str, ...]]
+
+BY = "gradient-example"
+"""The criterion of Michel et al. 2019, equation 2."""
+
+RESAMPLES = 1000
+
+PARTS = {"choose": slice(0, None, 4), "check": slice(1, None, 4)}
+"""Of the texts that `slim` gets, those that score heads, and those that choose the order; half of them are held out."""
+
+
+def load(model: Any, tokenizer: Any = None, device: str = "auto", **options: Any) -> HubModel[Any]:
+    """Load a model: a directory, a name on the Hub, or a model of transformers with its tokenizer.
+
+    Gates and removal are checked on it. Options are those of `headroom.models.load.load`.
+
+    Raises:
+        HeadroomError: If it is missing, damaged, of another kind, or gates do not act on it as they should.
+    """
+    if isinstance(model, Path | str):
+        place = Path(model)
+        return loading.load(
+            place if place.exists() else locate(HubModelSettings(name=str(model)).place), device, **options
+        )
+    if tokenizer is None:
+        raise HeadroomError("tokenizer: missing; a model in memory needs the one that it was trained with")
+    with tempfile.TemporaryDirectory() as directory:
+        model.save_pretrained(directory)
+        tokenizer.save_pretrained(directory)
+        return loading.load(directory, device, **options)
+
+
+def make_set(model: HubModel[Any], texts: Texts, name: str = "texts", *, length: int | None = None) -> Any:
+    """Return texts as a set that a model is judged on.
+
+    Args:
+        model: The model.
+        texts: Documents, or pairs.
+        name: Its name.
+        length: Of a language model the tokens of a window; None for 512, or the most that the model reads.
+
+    Raises:
+        HeadroomError: If the texts are not those of the model's kind.
+    """
+    if isinstance(model, CausalModel):
+        if not all(isinstance(text, str) for text in texts):
+            raise HeadroomError("texts: not all are strings; a language model reads documents")
+        size = min(length or WindowSettings().length, model.longest)
+        windows = cut_documents(model.tokenizer, [str(text) for text in texts], length=size, stride=size)
+        return WindowSet(name=name, windows=windows, windows_at_once=8, resamples=RESAMPLES, about=f"windows of {size}")
+    if any(isinstance(text, str) or len(text) < 2 for text in texts):
+        raise HeadroomError("texts: not all are pairs; give (sentence, label), or (source, target)")
+    *sides, last = ([str(part) for part in parts] for parts in zip(*texts, strict=True))
+    if isinstance(model, ClassificationModel):
+        at_once = LabellingSettings().examples_at_once
+        text = LabelledText.of(sides, last)
+        return LabelledSet(name=name, text=text, metrics=("accuracy",), examples_at_once=at_once, resamples=RESAMPLES)
+    pairs = ParallelText(sides[0], last)
+    return Seq2SeqSet(name=name, pairs=pairs, settings=DecodingSettings(), resamples=RESAMPLES)
+
+
+def score(model: HubModel[Any], texts: Texts, by: str = BY) -> pandas.DataFrame:
+    """Score all heads by a criterion (docs/criteria.md), the most important first: kind, layer, head, name, score."""
+    found = _scores(model, make_set(model, texts), by)
+    rows = [{**asdict(head), "name": str(head), "score": value} for head, value in found.items()]
+    return pandas.DataFrame(rows).sort_values("score", ascending=False, ignore_index=True)
+
+
+def ablate(model: HubModel[Any], texts: Texts, replacement: Replacement = "zero") -> pandas.DataFrame:
+    """Remove each head on its own: a row per head and metric, with value, difference, interval and p-values."""
+    cases = [
+        ({**asdict(head), "name": str(head)}, Intervention.without(head, replacement=replacement))
+        for head in all_heads(model.sites)
+    ]
+    return pandas.DataFrame(comparisons(Judge(model, make_set(model, texts)), cases))
+
+
+def curve(model: HubModel[Any], texts: Texts, by: str = BY, step: float = 0.1) -> pandas.DataFrame:
+    """Remove more and more heads by a criterion, scored on half of the texts and judged on the others."""
+    order = Order(by, least_important_first(_scores(model, make_set(model, texts[::2]), by), model.units()))
+    return pandas.DataFrame(judge_curve(Judge(model, make_set(model, texts[1::2])), order, step))
+
+
+@dataclass(frozen=True)
+class Slim:
+    """A model without the heads that can go.
+
+    Attributes:
+        model: The model, sliced in place.
+        removed: The heads that are gone.
+        report: What was tested on held-out texts: a row per number of heads, with the lost share of the score.
+    """
+
+    model: HubModel[Any]
+    removed: frozenset[Head]
+    report: pandas.DataFrame
+
+    @property
+    def heads(self) -> str:
+        """The removed heads as a list to copy, e.g. `E1:2 E3:5`."""
+        return format_profile(self.removed)
+
+    def save(self, place: Path | str) -> None:
+        """Write the model for transformers, and `heads.json` with the removed heads."""
+        self.model.save(place)
+        write_lines(Path(place, "heads.json"), [json.dumps({"removed": self.heads.split()})])
+
+
+def slim(
+    model: HubModel[Any], texts: Texts, tolerance: float = 0.01, by: Sequence[str] = (BY,), unit: str = "head"
+) -> Slim:
+    """Remove as many heads as cost at most a share of the score, in place; see `find_removable`.
+
+    A quarter of the texts scores heads, a quarter chooses among the orders of several criteria, and on the other half,
+    which are held out, the number of heads is tested.
+
+    Args:
+        model: The model, from `load`.
+        texts: Texts of what the model is for; the more there are, the more can be shown to be removable.
+        tolerance: The share of the score (above chance) that may be lost.
+        by: Criteria.
+        unit: `head`, or `group`: all heads that share keys and values.
+
+    Raises:
+        HeadroomError: If the model scores no more than chance, or its heads can only be masked.
+    """
+    sets = {name: make_set(model, texts[part], name) for name, part in PARTS.items()}
+    held_out: Any = [text for place, text in enumerate(texts) if place % 4 > 1]
+    units = model.units(unit)
+    orders = [Order(name, least_important_first(_scores(model, sets["choose"], name), units)) for name in by]
+    judges = Judge(model, sets["check"]), Judge(model, make_set(model, held_out, "held-out"))
+    found = find_removable(*judges, orders, tolerance)
+    model.remove(found.removed)
+    return Slim(model, found.removed, tabulate(found))
+
+
+def tabulate(found: Removable) -> pandas.DataFrame:
+    """Return what was tested as a data frame: order, heads removed, their names, the loss with its interval."""
+    rows = [
+        {
+            "order": one.order,
+            "heads_removed": len(one.removed),
+            "removed": format_profile(one.removed),
+            "set": one.set,
+            "loss": one.loss.value,
+            "low": one.loss.low,
+            "high": one.loss.high,
+            "within": one.within,
+        }
+        for one in found.tried
+    ]
+    return pandas.DataFrame(rows)
+
+
+def _scores(model: HubModel[Any], judged: Any, by: str) -> dict[Head, float]:
+    one = criterion(by)
+    if one.score is None or one.maps:
+        raise HeadroomError(
+            f"criterion {by}: is not computed in a notebook; name one of docs/criteria.md that is scored"
+        )
+    return dict(one.score(model, judged.batches(model))[by])

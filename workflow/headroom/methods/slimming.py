@@ -1,0 +1,130 @@
+"""How many heads can be removed at a tolerance: the order is chosen on one set, their number is tested on another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
+from headroom.core.statistics import Estimate, estimate_share, interval
+from headroom.methods.orders import Order, take_first
+
+if TYPE_CHECKING:
+    from headroom.methods.judging import Judge
+
+FEW = 10
+"""Fewer changed examples than this say little of how many others would change: their number is bounded exactly."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A number of heads, removed by an order, on one set.
+
+    Attributes:
+        order: The name of the order.
+        removed: The removed heads.
+        set: The set.
+        loss: The lost share of the score (above chance), with its 95 % interval.
+        within: Whether the interval's upper end is at most the tolerance.
+    """
+
+    order: str
+    removed: frozenset[Head]
+    set: str
+    loss: Estimate
+    within: bool
+
+
+@dataclass(frozen=True)
+class Removable:
+    """The largest number of heads whose removal costs at most a tolerance on held-out examples.
+
+    Attributes:
+        order: The order that loses least on the set that chooses it.
+        tried: What was tested on held-out examples, from no head on; the last one may be above the tolerance.
+    """
+
+    order: Order
+    tried: Sequence[Tried]
+
+    @property
+    def removed(self) -> frozenset[Head]:
+        """The heads that can go."""
+        return next((one.removed for one in reversed(self.tried) if one.within), frozenset())
+
+
+def find_removable(chooser: Judge, held_out: Judge, orders: Sequence[Order], tolerance: float) -> Removable:
+    """Find the largest number of heads, in the best of some orders, whose loss is at most a tolerance.
+
+    The order is the one that removes most at this loss on the set of `chooser`, by the loss itself. Numbers of units
+    are then tested on held-out examples in a fixed sequence, 1, 2, 3, ..., to the first one whose interval exceeds the
+    tolerance: so the chance that what is removed loses more than that on other examples is at most 2.5 %, however many
+    numbers are tested.
+
+    Raises:
+        HeadroomError: If there is no order, or if the model scores no more than chance on a set.
+    """
+    if not orders:
+        raise HeadroomError("orders: none; give at least one criterion")
+    best = max(orders, key=lambda order: count_removable(chooser, order, tolerance))
+    tried: list[Tried] = []
+    for one in follow_order(held_out, best, tolerance):
+        tried.append(one)
+        if not one.within:
+            break
+    return Removable(best, tried)
+
+
+def count_removable(judge: Judge, order: Order, tolerance: float) -> int:
+    """Return the largest number of units of an order whose loss itself is at most a tolerance.
+
+    Of some orders only the beginning is judged: to the first number that loses more than twice the tolerance.
+    """
+    most = 0
+    for count, one in enumerate(follow_order(judge, order, tolerance)):
+        if one.loss.value <= tolerance:
+            most = count
+        elif one.loss.value > 2 * tolerance:
+            break
+    return most
+
+
+def follow_order(judge: Judge, order: Order, tolerance: float) -> Iterator[Tried]:
+    """Yield the loss without the first units of an order: of none, one, two, ..."""
+    for count in range(len(order.units) + 1):
+        removed = take_first(order.units, count)
+        loss = lost_share(judge, Intervention(removed))
+        yield Tried(order.order, removed, judge.set.name, loss, loss.high <= tolerance)
+
+
+def lost_share(judge: Judge, intervention: Intervention) -> Estimate:
+    """Return the share of the main metric (above chance) that an intervention loses, with its 95 % interval.
+
+    The interval is that of paired resamples. These do not see that other examples may change: with fewer than `FEW`
+    changed ones the upper end is at least that of their exact (Clopper-Pearson) share, as if each lost everything.
+
+    Raises:
+        HeadroomError: If the model scores no more than chance.
+    """
+    if not intervention:
+        return Estimate(0.0, 0.0, 0.0)
+    metric = judge.set.metrics[0]
+    chance, full, other = judge.set.chance(metric), judge.full, judge.outcome(intervention)
+    before, after = full.resampled[metric] - chance, other.resampled[metric] - chance  # (resamples,)
+    if before.min() <= 0:
+        raise HeadroomError(
+            f"set {judge.set.name}: the model's {metric} is {full.scores[metric]:.4g}, not clearly above chance "
+            f"({chance:.4g}); what heads are worth cannot be seen, give other examples or more"
+        )
+    value = (full.scores[metric] - other.scores[metric]) / (full.scores[metric] - chance)
+    low, high = interval((before - after) / before)
+    statistics = full.sample.statistics[metric] != other.sample.statistics[metric]  # (examples, k)
+    changed, examples = int(statistics.any(axis=1).sum()), len(statistics)
+    if changed < FEW:
+        high = max(high, estimate_share(changed / examples, examples).high)
+    return Estimate(float(value), float(low), float(numpy.maximum(high, value)))
