@@ -44,10 +44,10 @@ def _moment(name: str, stage: str, stop: str, log: str, outputs: tuple[str, ...]
     return Moment(name, stage, stop, tuple(f"{RESULTS}/{output}" for output in outputs), f"logs/tiny/{log}.log")
 
 
-def _training(name: str, stop: str, run: str, epoch: int) -> Moment:
+def _training(name: str, stop: str, run: str, epoch: int, stage: str = "training") -> Moment:
     """Return a moment of a training."""
     made = (f"{RESULTS}/training/{run}.csv", f"{RESULTS}/runs/{run}/**/*")
-    return Moment(name, "training", stop, made, f"logs/tiny/training/{run}.log", f"work/tiny/{run}", epoch)
+    return Moment(name, stage, stop, made, f"logs/tiny/training/{run}.log", f"work/tiny/{run}", epoch)
 
 
 VOCABULARY = _moment(
@@ -58,11 +58,9 @@ VOCABULARY = _moment(
     ("translation/binarised/prepared.json", "translation/binarised/*"),
 )
 TRAIN_STATE = _training("training: a checkpoint half written", "write */.state2.pt.*", TRAINED, 1)
-TRAIN_HANDOVER = _training(
-    "training: one of two models exported", "place */runs/*/epoch2/model.safetensors", TRAINED, 2
-)
+TRAIN_HANDOVER = _training("training: one of two models exported", "place */runs/*/epoch2", TRAINED, 2)
 TUNE_STATE = _training(
-    "training of a classifier: a checkpoint half written", "write */states/*/trainer_state.json@2", TUNED, 1
+    "fine-tuning: a checkpoint half written", "write */states/*/trainer_state.json@2", TUNED, 1, "fine_tuning"
 )
 GATES_MODEL = _moment(
     "gates: a pruned model half written",
