@@ -106,8 +106,10 @@ def test_stages_that_follow(made, tmp_path):
 
 def test_a_sliced_classifier_labels_as_the_masked_one_also_if_repaired(made, tmp_path):
     for repair in ([], ["--repair", "refit"]):
-        given = arguments(made, tmp_path / "removal.csv", *FEW, *made.scores, *repair)
-        run_stage(removal, [*given, "--sliced", str(tmp_path / "sliced")])
+        given = arguments(made, tmp_path / "removal.csv", *FEW, *made.scores, "--share", "0.5", *repair)
+        run_stage(
+            removal, [*given, "--smaller", str(tmp_path / "sliced"), "--removable", str(tmp_path / "removable.csv")]
+        )
         checks = REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
         assert checks["identical_outputs"] == 1
         assert checks["largest_logit_difference"] < 1e-4

@@ -1,10 +1,12 @@
 """Heads sliced out, with and without repairs: the saved model computes what plain torch does with their z replaced."""
 
+import json
+
 import pytest
 import torch
 from headroom.core.interventions import PLAIN
 from headroom.experiments.removal import stage as removal
-from headroom.experiments.removal.declared import REMOVAL
+from headroom.experiments.removal.declared import REMOVABLE, REMOVAL
 from stages.sorter import (
     ALL,
     HEADS,
@@ -29,8 +31,15 @@ def largest_weight(model):
 
 def removed(letters, tmp_path, *flags):
     """Run the stage; return the row of every check, and the logits of the saved model."""
-    outputs = ["--sliced", tmp_path / "sliced/epoch2", "--output", tmp_path / "table.csv"]
-    run(removal, letters, *flags, "--resamples", 2, *outputs)
+    outputs = [
+        "--removable",
+        tmp_path / "removable.csv",
+        "--smaller",
+        tmp_path / "sliced/epoch2",
+        "--output",
+        tmp_path / "table.csv",
+    ]
+    run(removal, letters, "--resamples", 20, *flags, *outputs)
     table = REMOVAL.read(tmp_path / "table.csv").set_index("check")
     engine = engine_of(letters)
     model = engine.load(tmp_path / "sliced/epoch2")
@@ -55,6 +64,24 @@ def test_the_least_important_share(letters, letter_scores, tmp_path):
     table, _ = removed(letters, tmp_path, "--scores", letter_scores[0], "--share", "0.33")
     least = rising(scores_of(letter_scores, "gradient-example"))[:3]
     assert kept_of(table["removed"].iloc[0]) == tuple(int(head not in least) for head in range(9))
+
+
+def test_as_many_as_a_tolerance_allows(letters, letter_scores, sorter, tmp_path):
+    given = ["--tolerance", 0.6, "--check", "choose", "--criteria", "gradient-example", "--normalisations", "raw"]
+    table, _ = removed(letters, tmp_path, "--scores", letter_scores[0], *given)
+    tried = REMOVABLE.read(tmp_path / "removable.csv")
+    for _, row in tried.iterrows():
+        logits = logits_without(sorter, kept_of(row["removed"]))
+        assert row["value"] == pytest.approx(metrics_of(logits, SETS[row["set"]])["next"])
+    tested = tried[tried["set"] == "test"]
+    assert tested["heads_removed"].tolist() == list(range(len(tested)))
+    assert (tested["high"] <= 0.6).tolist() == [True] * (len(tested) - 1) + [False]
+    assert tested["chosen"].tolist() == [0] * (len(tested) - 2) + [1, 0]
+    most = tested.iloc[-2]["removed"]
+    assert most
+    assert set(table["removed"]) == {most}
+    assert json.loads((tmp_path / "sliced/epoch2/heads.json").read_text()) == {"removed": most.split()}
+    assert "is lost, with a 95 % interval" in (tmp_path / "sliced/epoch2/README.md").read_text()
 
 
 @pytest.mark.parametrize("repair", ["mean-bias", "scale", "obs", "refit"])

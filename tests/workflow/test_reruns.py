@@ -69,12 +69,11 @@ JOBS += "|corpus.far"
 """Keys on which it depends which jobs and which files there are."""
 
 LEFT_OUT = {
-    "sampling.resamples": "removal",  # it judges by the heads' own outcomes
     "scores.(examples|batch_examples)": "pruning_sites pruning_epochs pruning_compared scores_compared",
     "training.(epochs|early_checkpoints)": "training_from_scratch update_cost",
     "pruning.(criteria|normalisations|random_draws)": "pruning_sites pruning_epochs pruning_compared",
     "pruning.(step|test_examples)": "pruning_compared",
-    "pruning.main": "pruning_compared gates",
+    "pruning.main": "pruning_compared gates removal",
     "gates.(penalties|random_draws)": "from_scratch gates gates_controls",
     "gates.kept_shares": "from_scratch gates",
     "gates.gate_learning_rate": "from_scratch",

@@ -12,7 +12,7 @@ from study import TINY, Ended, Finished, Project, differing, new_project
 
 pytestmark = pytest.mark.slurm
 
-RUN = "tasks.translation.baseline.seed1"
+RUN = "translation.baseline.seed1"
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ target for a translation model.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,7 +15,6 @@ from typing import Any
 import pandas
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, Replacement
 from headroom.data.labelled import LabelledText
@@ -141,9 +139,8 @@ class Slim:
         return format_profile(self.removed)
 
     def save(self, place: Path | str) -> None:
-        """Write the model for transformers, and `heads.json` with the removed heads."""
+        """Write the model for transformers, with `heads.json`, the removed heads."""
         self.model.save(place)
-        write_lines(Path(place, "heads.json"), [json.dumps({"removed": self.heads.split()})])
 
 
 def slim(

@@ -165,8 +165,10 @@ use rule model_job as removal with:
     input:
         **TRAINED,
         scores="<study>/scores/{run}.csv",
+        ablation="<study>/ablation/{run}.zero.csv",
     output:
-        sliced=directory("<study>/sliced/{run}"),
+        smaller=directory("<study>/smaller/{run}"),
+        removable="<study>/removable/{run}.csv",
         output="<study>/removal/{run}.csv",
     pathvars:
         job="removal/{run}",

@@ -5,6 +5,7 @@ use rule model_job as timing with:
     input:
         **TRAINED,
         scores="<study>/scores/{run}.csv",
+        removable="<study>/removable/{run}.csv",
     output:
         output="<study>/timing/{run}.csv",
         samples="<study>/timing_samples/{run}.csv",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import numpy
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.core.interventions import Intervention
+from headroom.core.interventions import Intervention, Repair
 from headroom.core.statistics import Estimate, estimate_share, interval
 from headroom.methods.orders import Order, take_first
 
@@ -27,15 +27,21 @@ class Tried:
 
     Attributes:
         order: The name of the order.
+        normalised: How its scores are normalised.
         removed: The removed heads.
         set: The set.
+        value: The score without them.
+        full: The score of the full model.
         loss: The lost share of the score (above chance), with its 95 % interval.
         within: Whether the interval's upper end is at most the tolerance.
     """
 
     order: str
+    normalised: str
     removed: frozenset[Head]
     set: str
+    value: float
+    full: float
     loss: Estimate
     within: bool
 
@@ -46,10 +52,12 @@ class Removable:
 
     Attributes:
         order: The order that loses least on the set that chooses it.
+        compared: What was tried on that set.
         tried: What was tested on held-out examples, from no head on; the last one may be above the tolerance.
     """
 
     order: Order
+    compared: Sequence[Tried]
     tried: Sequence[Tried]
 
     @property
@@ -58,7 +66,9 @@ class Removable:
         return next((one.removed for one in reversed(self.tried) if one.within), frozenset())
 
 
-def find_removable(chooser: Judge, held_out: Judge, orders: Sequence[Order], tolerance: float) -> Removable:
+def find_removable(
+    chooser: Judge, held_out: Judge, orders: Sequence[Order], tolerance: float, repair: Repair = "none"
+) -> Removable:
     """Find the largest number of heads, in the best of some orders, whose loss is at most a tolerance.
 
     The order is the one that removes most at this loss on the set of `chooser`, by the loss itself. Numbers of units
@@ -71,35 +81,46 @@ def find_removable(chooser: Judge, held_out: Judge, orders: Sequence[Order], tol
     """
     if not orders:
         raise HeadroomError("orders: none; give at least one criterion")
-    best = max(orders, key=lambda order: count_removable(chooser, order, tolerance))
+    searched = [search_order(chooser, order, tolerance, repair) for order in orders]
+    most = [max(found, key=lambda one: (one.loss.value <= tolerance, len(one.removed))) for found in searched]
+    best = max(range(len(orders)), key=lambda place: (len(most[place].removed), -most[place].loss.value))
     tried: list[Tried] = []
-    for one in follow_order(held_out, best, tolerance):
-        tried.append(one)
-        if not one.within:
+    for count in range(len(orders[best].units) + 1):
+        tried.append(remove_first(held_out, orders[best], count, tolerance, repair))
+        if not tried[-1].within:
             break
-    return Removable(best, tried)
+    return Removable(orders[best], [one for found in searched for one in found], tried)
 
 
-def count_removable(judge: Judge, order: Order, tolerance: float) -> int:
-    """Return the largest number of units of an order whose loss itself is at most a tolerance.
+def search_order(judge: Judge, order: Order, tolerance: float, repair: Repair = "none") -> list[Tried]:
+    """Search for the largest number of units of an order whose loss itself is at most a tolerance.
 
-    Of some orders only the beginning is judged: to the first number that loses more than twice the tolerance.
+    Numbers are doubled until the loss is larger; then the interval between the last two is halved.
     """
-    most = 0
-    for count, one in enumerate(follow_order(judge, order, tolerance)):
-        if one.loss.value <= tolerance:
-            most = count
-        elif one.loss.value > 2 * tolerance:
-            break
-    return most
+    tried = [remove_first(judge, order, 0, tolerance, repair)]
+    low, high, count = 0, len(order.units) + 1, 1
+    while high - low > 1:
+        tried.append(remove_first(judge, order, count, tolerance, repair))
+        low, high = (count, high) if tried[-1].loss.value <= tolerance else (low, count)
+        count = min(2 * count, len(order.units)) if high > len(order.units) else (low + high) // 2
+    return tried
 
 
-def follow_order(judge: Judge, order: Order, tolerance: float) -> Iterator[Tried]:
-    """Yield the loss without the first units of an order: of none, one, two, ..."""
-    for count in range(len(order.units) + 1):
-        removed = take_first(order.units, count)
-        loss = lost_share(judge, Intervention(removed))
-        yield Tried(order.order, removed, judge.set.name, loss, loss.high <= tolerance)
+def remove_first(judge: Judge, order: Order, count: int, tolerance: float, repair: Repair = "none") -> Tried:
+    """Return the loss without the first units of an order."""
+    intervention = Intervention(take_first(order.units, count), repair=repair if count else "none")
+    loss, metric = lost_share(judge, intervention), judge.set.metrics[0]
+    scores = judge.full.scores[metric], judge.outcome(intervention).scores[metric]
+    return Tried(
+        order=order.order,
+        normalised=order.normalised,
+        removed=intervention.removed,
+        set=judge.set.name,
+        value=scores[1],
+        full=scores[0],
+        loss=loss,
+        within=loss.high <= tolerance,
+    )
 
 
 def lost_share(judge: Judge, intervention: Intervention) -> Estimate:

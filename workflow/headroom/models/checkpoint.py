@@ -34,6 +34,9 @@ from headroom.settings.models import Dtype
 CARD, TAG = "README.md", "tags: [headroom]"
 """The model card, and the line in it that says that its directory was written here."""
 
+HEADS = "heads.json"
+"""The removed heads of a smaller model: `{"removed": ["D1:2", ...]}`."""
+
 GENERATION = "generation_config.json"
 
 
@@ -121,6 +124,8 @@ def save_model(
         whole = {name: tensor.cpu().contiguous() for name, tensor in list_tensors(model).items()}
         save_file(whole, temporary / WEIGHTS, metadata={"format": "pt"})
         shutil.copymode(temporary / CONFIGURATION, temporary / WEIGHTS)  # otherwise readable by its owner only
+        if gone := [str(head) for live in sites for head in live.removed_heads()]:
+            write_lines(temporary / HEADS, [json.dumps({"removed": gone})])
         write_lines(temporary / CARD, card)
 
 

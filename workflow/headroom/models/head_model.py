@@ -162,7 +162,7 @@ class HeadModel(ABC, Generic[Given]):
         self.remove(intervention.removed)
 
     @abstractmethod
-    def save(self, path: Path | str) -> None:
+    def save(self, path: Path | str, about: Sequence[str] = ()) -> None:
         """Write the model with a descriptor of the removed heads, for loading."""
 
 

@@ -130,9 +130,12 @@ class HubModel(HeadModel[Given]):
             )
         super().remove(removed)
 
-    def save(self, path: Path | str) -> None:
-        """Write the model as a directory, with a model card, for `load` and for transformers."""
-        card = write_card(self.model, self.live_sites, kept_whole=self.kept_whole)
+    def save(self, path: Path | str, about: Sequence[str] = ()) -> None:
+        """Write the model as a directory, for `load` and for transformers, with `heads.json` if heads are removed.
+
+        Its model card has the lines of `about`, too.
+        """
+        card = write_card(self.model, self.live_sites, kept_whole=self.kept_whole, about=about)
         save_model(path, model=self.model, sites=self.live_sites, tokenizer=self.tokenizer, card=card)
 
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002

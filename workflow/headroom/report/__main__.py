@@ -42,11 +42,12 @@ def run(job: Report) -> None:
     tables = open_tables(job.tables, job.maps, described=tasks_in(configured))
     claims = describe_tasks(CLAIMS.read_all([job.claims] if job.claims else []), tables)
     numbers = NUMBERS.read_all([job.numbers] if job.numbers else [])
-    parts, found = sections(tables), Numbers(numbers)
+    parts, answer = sections(tables), Answer(tables, found := Numbers(numbers), claims)
     page = Page(
         study=job.study,
         described=describe_study(tables),
-        answer=Answer(tables, found, claims).render(),
+        answer=answer.render(),
+        of_own_models=answer.is_of_own_models,
         verdicts=verdicts(claims, numbers),
         explored=explorer(tables),
         heads=heads_data(tables),

@@ -198,6 +198,16 @@ class Answer:
         """The tasks whose text is generated."""
         return [task for task in self.tasks if self._tables.description(task).ground == GENERATED]
 
+    @property
+    def is_of_own_models(self) -> bool:
+        """Whether the models were brought, not trained here: what can be removed from them is the answer."""
+        return all(self._tables.description(task).ground == RELEASED for task in self.tasks)
+
+    def smaller(self, task: str) -> "pandas.Series[Any]":
+        """Return the row of the table `removable` of the smaller model that is shown first."""
+        rows = rows_where(self._tables.of_task(task).removable, set="test", chosen=1)
+        return rows_where(rows, run=main_run(rows, self._tables)).iloc[0]
+
     def margin(self, task: str) -> Markup:
         """Return the noticeable loss of a task, marked with the threshold it is."""
         share = threshold("M7", "margin", task, self._tables.kind_of(task))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
-from headroom.claims.verdict import VERDICTS
+from headroom.claims.verdict import NOT_RUN, VERDICTS
 from headroom.core.errors import visible
 from headroom.core.version import find_version
 from headroom.experiments.listed import list_sections
@@ -34,6 +34,7 @@ class Page:
     study: str
     described: str  # the models in one line
     answer: Markup  # the cards of the first screen
+    of_own_models: bool  # whether no model was trained here
     verdicts: Sequence[ClaimVerdict]
     explored: Explorer | None
     heads: Markup  # what is known of every head, as JSON
@@ -58,6 +59,8 @@ def render(page: Page) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
     light, dark = palette.style_variables()
     groups = group_by_claim(page.verdicts)
+    elsewhere = {name for name, own in groups.items() if all(one.verdict == NOT_RUN for one in own)}
+    elsewhere = elsewhere if page.of_own_models else set()
     run = [part for part in page.sections if part.figure or part.folds]
     names = [part.name for part in run]
     files = _files(run, page.provenance)
@@ -70,7 +73,8 @@ def render(page: Page) -> str:
             study=page.study,
             described=page.described,
             answer=page.answer,
-            board=board(groups),
+            board=board({name: own for name, own in groups.items() if name not in elsewhere}),
+            asked_of_others=board({name: own for name, own in groups.items() if name in elsewhere}),
             tally=tally(page.verdicts),
             several=len({one.task for one in page.verdicts if one.task}) > 1,
             verdicts=VERDICTS,

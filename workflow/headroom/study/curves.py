@@ -9,6 +9,7 @@ from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.tasks import TranslationSettings
 from headroom.study.gates import further_rate, gated, survival_tables
 from headroom.study.plan import Plan, keep, leave_out
+from headroom.study.task_info import TASKS
 
 SITES = "sites"
 """The scope of the curves of every single site."""
@@ -32,8 +33,13 @@ def tell_keep_one(plan: Plan, run: str, replacement: str, **_: str) -> Mapping[s
 
 
 def tell_removal(plan: Plan, run: str) -> Mapping[str, Any]:
-    """Return what slicing heads out is told."""
-    return {"set": "test", **plan.with_order(run, "removal", "answers")}
+    """Return what slicing heads out is told: without a share or a tolerance, the noticeable loss of the task."""
+    task, found = plan.task(run), plan.sections(run, "removal", "answers", "sampling")
+    if task.removal.share is not None:
+        return {**found, "set": "test", "pruning": keep(task.pruning, "main", "unit")}
+    tolerance = task.removal.tolerance or TASKS[task.task].margin
+    orders = keep(task.pruning, "unit", "criteria", "normalisations", "test_examples")
+    return {**found, "set": "test", "removal": {**leave_out(task.removal), "tolerance": tolerance}, "pruning": orders}
 
 
 def tell_timing(plan: Plan, run: str) -> Mapping[str, Any]:

@@ -58,8 +58,9 @@ class Plan:
 
     @property
     def transformers(self) -> list[str]:
-        """The runs of Transformers, whose heads attend from token to token, i.e. without self-attentive encoders."""
-        return [run for run in self.runs if not self._is_self_attentive(self.task(run))]
+        """The runs on which it is measured what heads do: of the first arm, without self-attentive encoders."""
+        own = (run for run in self.runs if self.is_first_arm(run))
+        return [run for run in own if not self._is_self_attentive(self.task(run))]
 
     @property
     def removable(self) -> list[str]:

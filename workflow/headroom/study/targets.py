@@ -58,6 +58,7 @@ def tables_by_name(plan: Plan) -> dict[str, list[str]]:
         "gates": gates.list_ways(plan),
         "pruned_models": [*gates.list_ways(plan), *pruned],
         "removal": plan.removable_in_detail,
+        "removable": plan.removable_in_detail,
         "parameters": detailed,
         "timing": plan.removable_in_detail,
         "timing_samples": plan.removable_in_detail,
@@ -74,8 +75,8 @@ def list_maps(plan: Plan) -> list[str]:
 
 
 def list_ranked(plan: Plan) -> list[str]:
-    """Return the runs with several rankings of their heads: of epochs, or of sets, criteria and replacements."""
-    several = {run for run in plan.runs if len(plan.every(run)) > 1}
+    """Return the runs of first arms with several rankings of heads: of epochs, or of sets, criteria, replacements."""
+    several = {run for run in plan.runs if plan.is_first_arm(run) and len(plan.every(run)) > 1}
     chosen = {run for task in plan.study.tasks for run in curves.compared(plan, task)}
     return [run for run in plan.runs if run in several | chosen | {*plan.detailed}]
 

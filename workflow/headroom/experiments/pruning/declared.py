@@ -44,11 +44,13 @@ class CurveSettings(OrderSettings):
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
 
 
-class PruningSettings(CurveSettings):
-    """Curves of the metric against the number of heads removed."""
+class ComparedOrderSettings(OrderSettings):
+    """Orders of removal by several criteria."""
 
     test_examples: PositiveInt | None = Field(
-        None, description="examples of the test set, from its start, that curves are measured on; unset for all"
+        None,
+        description="examples of the test set, from its start, that curves are measured on, and of `check`, on which "
+        "orders are compared for real removal; unset for all",
     )
     criteria: tuple[CriterionName, ...] = Field(
         ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
@@ -58,6 +60,11 @@ class PruningSettings(CurveSettings):
     normalisations: tuple[Normalised, ...] = Field(
         ("raw", "layer"), description="unscaled scores, or scores divided by the l2 norm over the site's heads"
     )
+
+
+class PruningSettings(ComparedOrderSettings, CurveSettings):
+    """Curves of the metric against the number of heads removed."""
+
     random_draws: PositiveInt = Field(5, description="random orders, the control")
 
 

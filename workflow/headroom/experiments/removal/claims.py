@@ -8,7 +8,7 @@ import pandas
 from headroom.claims.evidence import by_run, each_run, estimate_in
 from headroom.claims.verdict import Number, Reading, above, below, exactly, mean_over_runs
 from headroom.core.statistics import Estimate
-from headroom.study.selection import last_epochs, rows_where
+from headroom.study.selection import last_epochs, main_run, rows_where
 from headroom.study.tables import StudyTables
 
 WHOLE_MODEL = ("model", "generation")
@@ -108,6 +108,32 @@ def _speedups_by_part(tables: StudyTables, share: float) -> Iterator[Reading]:
     masked = rows_where(rows, model="masked")["speedup"]
     if len(masked):
         yield Reading((Number("masked_speedup", Estimate(float(masked.mean()))),))
+
+
+def count_removable(tables: StudyTables) -> Iterator[Reading]:
+    """Yield how many heads of the run shown first can go at the tolerance, what is lost, and what is gained."""
+    tested = rows_where(tables.removable, set="test", chosen=1)
+    if tested.empty or tested["tolerance"].isna().all():
+        return
+    chosen = rows_where(tested, run=main_run(tested, tables)).iloc[0]
+    heads, total = float(chosen["heads_removed"]), float(chosen["heads_total"])
+    compared = rows_where(tables.removable, set="check", run=chosen["run"], order=chosen["order"])
+    possible = compared[compared["loss"] <= chosen["tolerance"]]["heads_removed"].max()
+    checks = rows_where(tables.removal, run=chosen["run"]).set_index("check")["value"]
+    found = [
+        Number("slim_heads", Estimate(heads), "count"),
+        Number("slim_total", Estimate(total), "count"),
+        Number("slim_share", Estimate(heads / total), "share"),
+        Number("slim_tolerance", Estimate(float(chosen["tolerance"])), "share"),
+        Number("slim_loss", Estimate(*(float(chosen[end]) for end in ("loss", "low", "high"))), "share"),
+        Number("slim_possible", Estimate(float(possible)), "count"),
+        Number("slim_saved", Estimate(1 - checks["parameters_sliced"] / checks["parameters_full"]), "share"),
+    ]
+    timed = half_sliced(rows_where(tables.timing, run=chosen["run"]), share=heads / total, near=0.5 / total)
+    if heads and len(timed):
+        columns = ("speedup", "speedup_low", "speedup_high")
+        found.append(Number("slim_speedup", estimate_in(timed.tail(1), *columns)))
+    yield Reading(tuple(found))
 
 
 def _speedup(rows: pandas.DataFrame, part: str = "") -> Reading:

@@ -12,7 +12,7 @@ from headroom.figures.names import task_name
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Table
-from headroom.figures.views import Parts, Views, build_panels, published, section_of
+from headroom.figures.views import Parts, Views, build_panels, lead, published, section_of
 from headroom.settings.models import BUILDERS
 from headroom.study.selection import last_epochs, main_run, rows_where
 from headroom.study.tables import StudyTables, arm_of
@@ -65,11 +65,21 @@ def section(study: StudyTables, views: Views) -> Parts:
     columns += ["parameters_full", "parameters_sliced", "saved"]
     table = Table("removal", sliced, columns)
     said = words("removal", "method", builders=_builders(sliced["task"], study))
-    folds = [Fold("sliced against masked models", tables=(table,), text=said)]
+    folds = [Fold("sliced against masked models", tables=(table,), text=said), _tolerance(study, views)]
     if len(sites):
         columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
         folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
     return Parts(_figure(sliced, sites, study), folds)
+
+
+def _tolerance(study: StudyTables, views: Views) -> Fold | None:
+    """Return what was tried on the way to the heads that can go at the tolerance."""
+    tried = [view.removable.assign(task=view.task) for view in views.values() if view.has("removable")]
+    if not tried:
+        return None
+    columns = ["run", "set", "order", "normalised", "heads_removed", "value", "full", "loss", "low", "high", "chosen"]
+    table = Table("removable", pandas.concat(tried, ignore_index=True), [*lead(study), *columns, "removed"])
+    return Fold("how many heads can go", tables=(table,), text=words("removal", "tolerance"))
 
 
 def _builders(tasks: Iterable[str], study: StudyTables) -> dict[str, str]:

@@ -20,7 +20,11 @@ class TimingSettings(Settings):
     repeats: PositiveInt = Field(30, description="counted rounds; each times every model once")
 
 
-_SHARE = Column("share_removed", "number", "share of all heads removed, least important first; 0 for the full model")
+_SHARE = Column(
+    "share_removed",
+    "number",
+    "share of all heads removed, least important first, or those of `removable`; 0 for the full model",
+)
 
 _TIMED = (
     Column(

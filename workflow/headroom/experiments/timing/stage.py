@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from headroom.core.heads import Head
+from headroom.core.heads import Head, parse_profile
 from headroom.core.table import signature
 from headroom.experiments.pruning.declared import OrderSettings
+from headroom.experiments.removal.declared import REMOVABLE
 from headroom.experiments.timing.declared import TIMING, TIMING_SAMPLES, TimingSettings
 from headroom.methods.costs import THREADS, quartiles, ratio_summary, time_interleaved
 from headroom.methods.orders import read_order, take_first
@@ -35,6 +36,7 @@ class Timing(OneModelJob):
     """Time full, masked and sliced models."""
 
     scores: Path = Field(description="table of the stage scores, which determines the order")
+    removable: Path | None = Field(None, description="table of the stage removal, whose smaller model is timed, too")
     set: str = Field("test", description="set with the timed examples")
     output: Path = Field(description="table of medians and speed-ups")
     samples: Path = Field(description="table of all raw timings")
@@ -56,11 +58,12 @@ def run(job: Timing) -> None:
         models: Models = {FULL: engine.load(job.checkpoint)}
         removed = {0.0: 0}
         for share, gone in choose_heads(job, settings, models[FULL]).items():
-            masked, sliced = engine.load(job.checkpoint), engine.load(job.checkpoint)
-            masked.gates.mask(gone)
-            sliced.remove(gone)
-            models |= {("masked", share): masked, ("sliced", share): sliced}
             removed[share] = len(gone)
+            models["sliced", share] = engine.load(job.checkpoint)
+            models["sliced", share].remove(gone)
+            if share in settings.shares:
+                models["masked", share] = engine.load(job.checkpoint)
+                models["masked", share].gates.mask(gone)
         works = {size: engine.workload(models[FULL], examples, size) for size in settings.batch_sizes}
         for size, work in works.items():
             processor = (platform.processor() or platform.machine()).replace("|", "/")
@@ -75,10 +78,16 @@ def run(job: Timing) -> None:
 
 
 def choose_heads(job: Timing, settings: TimingSettings, full: HeadModel) -> Mapping[float, frozenset[Head]]:
-    """Return the least important heads for each share."""
+    """Return the least important heads for each share, and those that the smaller model of the study lacks."""
     ordered = job.pruning
     order = read_order(job.scores, epoch=read_epoch(job.checkpoint), settings=ordered, model=full)
-    return {share: take_first(order, round(share * len(order))) for share in settings.shares}
+    found = {share: take_first(order, round(share * len(order))) for share in settings.shares}
+    if job.removable:
+        table = REMOVABLE.read(job.removable)
+        for profile in table[table["chosen"] == 1]["removed"]:
+            gone = parse_profile(profile, full.sites)
+            found = {len(gone) / sum(site.heads for site in full.sites): gone} | found if gone else found
+    return found
 
 
 def measure(

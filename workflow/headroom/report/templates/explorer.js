@@ -87,6 +87,7 @@
     const strong = document.createElement("strong");
     strong.textContent = `${count} of ${task.total} heads removed:`;
     said.replaceChildren(strong, ` ${order.score[place]}`);
+    controls.querySelector("code").textContent = task.heads.filter((_, index) => isGone(index)).join(" ");
     range.max = order.removed.length - 1;
     range.value = place;
     range.setAttribute("aria-valuetext", `${count} of ${task.total}`);
