@@ -30,7 +30,9 @@ def read_graph() -> Any:
     """Return the rules of the starter study, each with its file."""
     done = subprocess.run(["snakemake", "--rulegraph", "dot"], cwd=ROOT, capture_output=True, text=True, check=True)
     names = dict(re.findall(r'(\d+)\[label = "(\w+)"', done.stdout))
-    graph = networkx.DiGraph([(names[one], names[other]) for one, other in re.findall(r"(\d+) -> (\d+)", done.stdout)])
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(sorted(names.values()))
+    graph.add_edges_from((names[one], names[other]) for one, other in re.findall(r"(\d+) -> (\d+)", done.stdout))
     graph.remove_node("all")
     files = {path.stem: path.read_text("utf-8") for path in (ROOT / "workflow/rules").glob("*.smk")}
     found = {rule: file for file in files for rule in re.findall(r"(?m)^(?:use rule \w+ as|rule) (\w+)", files[file])}
@@ -109,7 +111,7 @@ def draw(graph: Any) -> Iterator[str]:
     for file, (x, y, wide, tall) in files.items():
         yield f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{tall:g}" rx="8"/>'
         yield f'<text x="{x + PAD:g}" y="{y + 18:g}" style="fill:{tint[file]};font-weight:600">{file}</text>'
-    for one, other in graph.edges:
+    for one, other in sorted(graph.edges):
         file = graph.nodes[one]["file"]
         path = draw_arrow(boxes[one], boxes[other], files, files[file][0] + files[file][2])
         yield f'<path d="{path}" style="stroke:{tint[file]}"/>'
