@@ -1,23 +1,21 @@
-"""What a user begins with: the study that is written for a model, and the lines of docs/notebook.md."""
+"""What a user begins with: the study that is written for a model, and the cells of docs/notebook.ipynb."""
 
 import json
 import random
-import re
 from pathlib import Path
 from typing import Any
 
-import pandas
+import headroom
+import nbformat
 import pytest
 from headroom import new
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
 from headroom.data.labelled import read_labelled
-from headroom.models.classifier.engine import ClassificationEngine
 from headroom.models.outline import read_outline
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
-from models import SOURCES, toy_text, write_decoder, write_encoder, write_translator
+from models import STRINGS, letter_tokenizer, train_sorter, write_decoder, write_encoder, write_translator
 from study import run_stage
 from transformers import LlamaForCausalLM, Olmo2Config, Olmo2ForCausalLM
 
@@ -126,49 +124,31 @@ def test_a_study_that_is_there_is_not_overwritten_but_by_force() -> None:
     assert read_study("studies/mine-text.yaml").study == "mine-text"
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "notebook.md"
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 
 
-def read_lines_of_the_page() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-
-
-def test_the_lines_of_the_page_score_draw_cut_and_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_encoder(tmp_path / "classifier")
-    text = toy_text(examples=24)
-    assert text.second
-    rows = ["\t".join(row) for row in zip(text.first, text.second, text.labels)]
-    for name in ("choose", "test"):
-        write_lines(tmp_path / "corpus" / f"{name}.tsv", ["sentence1\tsentence2\tlabel", *rows])
-    lines, _ = read_lines_of_the_page()
-    monkeypatch.chdir(tmp_path)
-    found: dict[str, object] = {}
-    exec(lines, found)
-    drawn = found["rows"]
-    assert isinstance(drawn, pandas.DataFrame)
-    assert list(drawn["heads_removed"].unique()) == list(range(9))
-    assert (tmp_path / "atlas.svg").read_text("utf-8").count("<title>E") == 8
-    assert (tmp_path / "curve.png").stat().st_size > 1000
-    engine = ClassificationEngine(corpus="corpus", checkpoint="classifier")
-    smaller = engine.load("smaller")
-    gone = drawn[drawn["heads_removed"] == 2].set_index("metric")
-    judged = engine.judged_set("test").judge(smaller)
-    assert smaller.removed == gone.loc["accuracy", "removed"]
-    assert judged.scores["loss"] == pytest.approx(gone.loc["loss", "value"], rel=1e-6)
-
-
-def test_the_lines_for_a_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_decoder(tmp_path / "decoder", num_key_value_heads=2)
-    for name in ("choose", "test"):
-        write_lines(tmp_path / "corpus" / f"{name}.jsonl", [json.dumps(f"the old red house {one}") for one in SOURCES])
-    lines, other = read_lines_of_the_page()
-    of_classifiers = re.search(r"^engine = .*\nmodel = .*\n", lines, re.MULTILINE)
-    assert of_classifiers
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.long
+def test_the_notebook_scores_draws_cuts_and_saves(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells
+    train_sorter().save_pretrained("mine")
+    letter_tokenizer().save_pretrained("mine")
+    monkeypatch.setenv("MODEL", "mine")
+    monkeypatch.setenv("TEXT", write("text.txt", STRINGS * 8))
+    monkeypatch.setenv("MPLBACKEND", "agg")
     found: dict[str, Any] = {}
-    exec(lines.replace(of_classifiers[0], other).replace("accuracy", "next"), found)
-    removed = found["rows"].set_index("heads_removed")["removed"]
-    assert {0, 2, 18} <= {*removed.index}
-    assert (tmp_path / "atlas.svg").read_text("utf-8").count("<title>D") == 18
-    smaller = found["engine"].load("smaller")
-    assert smaller.removed == removed[2].iloc[0]
+    exec("\n".join(cell.source for cell in cells if cell.cell_type == "code"), found)
+    assert sorted(found["scores"]["name"]) == sorted(found["losses"]["name"])
+    assert headroom.atlas(found["scores"]).count("<title>D") == 9
+    assert found["curve"]["heads_removed"].iloc[[0, -1]].tolist() == [0, 9]
+    removed = json.loads(Path("smaller/heads.json").read_text())["removed"]
+    assert found["small"].heads.split() == removed
+    assert {str(head) for head in headroom.load("smaller").removed} == set(removed)
+
+
+def test_the_notebook_is_committed_with_its_outputs() -> None:
+    cells = [cell for cell in nbformat.read(NOTEBOOK, as_version=4).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == [*range(1, len(cells) + 1)]
+    assert {"image/png", "image/svg+xml"} <= {
+        kind for cell in cells for one in cell.outputs for kind in one.get("data", {})
+    }
+    assert NOTEBOOK.stat().st_size < 250_000

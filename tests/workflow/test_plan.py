@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import pytest
 from dag import list_jobs
 from headroom.missing import missing_files
 from headroom.settings.load import load_study, read_study
@@ -9,6 +10,8 @@ from headroom.study import curves, gates
 from headroom.study.plan import Plan
 from headroom.study.targets import list_ranked, tables_by_name
 from study import ROOT
+
+from tools.dag import draw, read_graph
 
 RUN = "translation.baseline.seed1"
 OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
@@ -140,3 +143,8 @@ def test_earlier_checkpoints_are_the_epochs_of_a_run(tmp_path, monkeypatch):
     keys = [line.split(": ")[1] for line in missing_files(plan.study)]
     named = [f"released.{key}" for key in ("earlier.0", "earlier.1", "path")]
     assert keys == [f"tasks.text.{key}" for key in ("corpus.path", *named)]
+
+
+@pytest.mark.long
+def test_the_picture_of_the_rules_is_as_they_are():
+    assert "\n".join(draw(read_graph())) + "\n" == (ROOT / "docs/dag.svg").read_text("utf-8"), "run `make dag`"

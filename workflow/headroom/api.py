@@ -19,6 +19,7 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, Replacement
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
+from headroom.figures.atlas import Drawing, join_atlases
 from headroom.methods.criteria import criterion
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.judging import curve as judge_curve
@@ -117,6 +118,12 @@ def curve(model: HubModel[Any], texts: Texts, by: str = BY, step: float = 0.1) -
     """Remove more and more heads by a criterion, scored on half of the texts and judged on the others."""
     order = Order(by, least_important_first(_scores(model, make_set(model, texts[::2]), by), model.units()))
     return pandas.DataFrame(judge_curve(Judge(model, make_set(model, texts[1::2])), order, step))
+
+
+def atlas(rows: pandas.DataFrame, column: str = "score") -> Drawing:
+    """Draw the values of a column of `score`, or of one metric of `ablate`, as a square per head: an SVG picture."""
+    heads = map(Head, rows["kind"], rows["layer"], rows["head"])
+    return join_atlases(dict(zip(heads, map(float, rows[column]))))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def find_version(clone: Path = CLONE) -> str:
         found = str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
     else:
         with suppress(metadata.PackageNotFoundError):
-            found = metadata.version("headroom")
+            found = metadata.version("attention-headroom")
     commit = _find_commit(clone)
     return f"{found} (commit {commit})".strip() if commit else found
 

@@ -9,12 +9,10 @@ same places, so that atlases can be compared.
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from headroom.core.files import write_lines
 from headroom.core.heads import KINDS, Head
 from headroom.figures import palette
 from headroom.figures.prose import environment
@@ -135,8 +133,15 @@ def draw_atlases(
     return tuple(draw_atlas(shape, marks, still=still) for shape in grids)
 
 
-def write_atlas(path: Path | str, amounts: Mapping[Head, float]) -> None:
-    """Write the atlases of all kinds as one SVG file in the light colours; amounts are relative to the largest."""
+class Drawing(str):
+    """The text of an SVG file, which a notebook shows as a picture."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def join_atlases(amounts: Mapping[Head, float]) -> Drawing:
+    """Return the atlases of all kinds as one SVG file in the light colours; amounts are relative to the largest."""
     most = max(map(abs, amounts.values())) or 1.0
     marks = {head: Mark(amount / most, f"{head}: {amount:.3g}") for head, amount in amounts.items()}
     parts, across, down = [], 0.0, 0.0
@@ -148,7 +153,7 @@ def write_atlas(path: Path | str, amounts: Mapping[Head, float]) -> None:
     for colour in palette.ALL:
         drawn = drawn.replace(f"var(--{colour.variable})", colour.light)
     size = f'width="{across:g}" height="{down:g}" font-family="sans-serif"'
-    write_lines(path, [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>'])
+    return Drawing(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{drawn}</svg>')
 
 
 def _wrap_parts(parts: list[str], across: int) -> list[str]:

@@ -143,7 +143,12 @@ def _families() -> dict[str, dict[str, Score]]:
 
 
 def normalise_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
-    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
+    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1).
+
+    >>> scores = normalise_by_layer({Head("E", 1, 1): 3.0, Head("E", 1, 2): 4.0})
+    >>> [round(score, 2) for score in scores.values()]
+    [0.6, 0.8]
+    """
     squares: dict[tuple[str, int], float] = {}
     for head, score in scores.items():
         squares[head.kind, head.layer] = squares.get((head.kind, head.layer), 0.0) + score**2

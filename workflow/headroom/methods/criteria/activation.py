@@ -65,7 +65,12 @@ def columns(live: AttentionSite) -> Tensor:
 def activation_scores(
     model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
-    """Score all heads by these criteria in one forward pass; arguments and removed heads as in `gradient_scores`."""
+    """Score all heads by these criteria in one forward pass; arguments and removed heads as in `gradient_scores`.
+
+    >>> scores = activation_scores(model, batches, removed=[Head("E", 1, 2)])["output-norm"]
+    >>> scores[Head("E", 1, 2)], round(scores[Head("E", 1, 3)], 2)
+    (0.0, 2.2)
+    """
     import torch
 
     sums = {live.site: ChannelSums(live) for live in model.live_sites if live.kept}

@@ -32,6 +32,10 @@ def gnorm_scores(
 
     The model is in eval mode. Heads removed or sliced out score 0. With `half` 0 or 1 only examples at even, or odd,
     positions of their set count. Learned queries have one projection, whose norm is their score.
+
+    >>> scores = gnorm_scores(model, batches)["gnorm"]
+    >>> print(min(scores, key=scores.get))
+    E2:1
     """
     import torch
 

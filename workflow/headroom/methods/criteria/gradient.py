@@ -41,6 +41,10 @@ def gradient_scores(
 
     The model is in eval mode, and its parameters need no gradient. Heads removed score zero. With `half` 0 or 1 only
     examples at even, or odd, positions of their set count.
+
+    >>> scores = gradient_scores(model, batches)["gradient-example"]
+    >>> print(max(scores, key=scores.get))
+    E1:3
     """
     granularities = Granularities(model)
     for batch in batches:

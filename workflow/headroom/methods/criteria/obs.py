@@ -33,7 +33,12 @@ DAMPING = 0.01
 def obs_scores(
     model: HeadModel, batches: Iterable[Batch], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
-    """Score all heads in one forward pass without labels; arguments and removed heads as in `gradient_scores`."""
+    """Score all heads in one forward pass without labels; arguments and removed heads as in `gradient_scores`.
+
+    >>> scores = obs_scores(model, batches)["obs"]
+    >>> print(min(scores, key=scores.get))
+    E2:1
+    """
     import torch
 
     moments: dict[Site, Tensor] = {}

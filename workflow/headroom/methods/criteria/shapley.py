@@ -84,6 +84,10 @@ def shapley_values(
 
     Raises:
         ValueError: If the number of permutations is odd or below 2.
+
+    >>> found = shapley_values(model, batches, tolerance=0)
+    >>> abs(sum(one.value for one in found.values.values()) - (found.empty - found.full)) < 1e-9
+    True
     """
     import torch
 
