@@ -13,7 +13,9 @@ from study import run_stage
 
 def test_steps_of_a_translation_model_are_those_between_the_files(toy, tmp_path):
     given = [*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10"]
-    run_stage(diversity, [*given, "--output", str(tmp_path / "table.csv")])
+    run_stage(
+        diversity, [*given, "--output", str(tmp_path / "table.csv"), "--particles", str(tmp_path / "particles.csv")]
+    )
     table = DIVERSITY.read(tmp_path / "table.csv")
     before, after = (load_file(path / "model.safetensors") for path in toy.checkpoints)
     for kind, place in (("E", "encoder.layers.0.self_attn"), ("A", "decoder.layers.0.encoder_attn")):
@@ -32,7 +34,18 @@ def moved(place, write, changes):
         state[name][where] += change
     save_file(state, weights, metadata={"format": "pt"})
     given = classifying(place, place / "epoch1", place / "epoch2", several=True)
-    run_stage(diversity, [*given, "--batch-examples", "5", "--output", str(place / "table.csv")])
+    run_stage(
+        diversity,
+        [
+            *given,
+            "--batch-examples",
+            "5",
+            "--output",
+            str(place / "table.csv"),
+            "--particles",
+            str(place / "particles.csv"),
+        ],
+    )
     return DIVERSITY.read(place / "table.csv")
 
 

@@ -66,7 +66,7 @@ class TestModelsOfTransformers:
         jobs = list_jobs(self.STUDY, tmp_path)
         asked = {task: {job.rule for job in jobs if job.run.startswith(task)} for task in ("text", "opus")}
         every = {"released", "evaluation", "ablation", "agreement", "keep_one", "scores", "pruning", "pruning_epochs"}
-        every |= {"attention_stats", "relevance", "roles", "attention_maps", "diversity", "particles", "parameters"}
+        every |= {"attention_stats", "relevance", "roles", "attention_maps", "diversity", "parameters"}
         assert asked == {"text": {*every, "removal", "timing"}, "opus": every}
         for job in (one for one in jobs if one.run.startswith("text") and "engine" in one.told):
             assert job.told["engine"] == "causal"

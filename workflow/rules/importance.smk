@@ -162,16 +162,8 @@ use rule model_job as minimal_pairs with:
 use rule model_job as diversity with:
     output:
         output="<study>/diversity/{run}.csv",
+        particles="<study>/particles/{run}.csv",
     pathvars:
         job="diversity/{run}",
     params:
         **jobs.params("diversity", sections="diversity", loads=True, epochs=plan.whole, set="check"),
-
-
-use rule model_job as particles with:
-    output:
-        output="<study>/particles/{run}.csv",
-    pathvars:
-        job="particles/{run}",
-    params:
-        **jobs.params("particles", loads=True, epochs=plan.whole),

@@ -30,7 +30,6 @@ STAGES = {
         "attention_stats": ("experiments.attention_stats.stage", "measure where every head points"),
         "diversity": ("experiments.diversity.stage", "measure the similarity of the heads of a site"),
         "minimal_pairs": ("experiments.minimal_pairs.stage", "measure accuracy on minimal pairs without heads"),
-        "particles": ("experiments.diversity.particles", "measure heads as particles: norms, kernels, repulsion"),
         "phenomena": ("experiments.phenomena.stage", "measure accuracy per phenomenon, also without heads"),
         "relevance": ("experiments.attention_stats.relevance", "propagate relevance to heads, layer by layer"),
         "roles": ("experiments.roles.stage", "assign roles to heads by where they point"),
