@@ -212,8 +212,10 @@ def test_shipped_configurations_are_those_of_the_studies() -> None:
     differing = set()
     for study in list_shipped(SHIPPED):
         path = ROOT / ("config.yaml" if study.name == "starter" else f"studies/{study.name}.yaml")
-        asked = json.loads(load_study(yaml.safe_load(path.read_text("utf-8"))).used())
-        shipped = json.loads(load_study(json.loads((study / "configuration.json").read_text("utf-8"))).used())
+        given = yaml.safe_load(path.read_text("utf-8")), json.loads((study / "configuration.json").read_text("utf-8"))
+        asked, shipped = (json.loads(load_study(one).used()) for one in given)
+        for task in (*asked["tasks"].values(), *shipped["tasks"].values()):
+            task.pop("removal")  # a share when they were run, a tolerance when they are run again
         differing |= {study.name} if asked != shipped else set()
     assert differing == CHANGED
 
