@@ -153,4 +153,4 @@ def test_the_notebook_is_committed_with_its_outputs() -> None:
     assert {"image/png", "image/svg+xml"} <= {
         kind for cell in cells for one in cell.outputs for kind in one.get("data", {})
     }
-    assert NOTEBOOK.stat().st_size < 250_000
+    assert NOTEBOOK.stat().st_size < 150_000
