@@ -136,6 +136,9 @@ def draw_atlases(
 class Drawing(str):
     """The text of an SVG file, which a notebook shows as a picture."""
 
+    def __repr__(self) -> str:
+        return "<an SVG picture>"
+
     def _repr_svg_(self) -> str:
         return str(self)
 
@@ -146,7 +149,7 @@ def join_atlases(amounts: Mapping[Head, float]) -> Drawing:
     marks = {head: Mark(amount / most, f"{head}: {amount:.3g}") for head, amount in amounts.items()}
     parts, across, down = [], 0.0, 0.0
     for shape in shapes(marks):
-        (width, height), own = shape.size, draw_atlas(shape, marks)
+        (width, height), own = shape.size, str(draw_atlas(shape, marks))  # markup would escape what is put in
         parts.append(own.replace('class="atlas"', f'y="{down:g}" width="{width:g}" height="{height:g}"', 1))
         across, down = max(across, width), down + height + 8
     drawn = "".join(parts)
