@@ -3,6 +3,7 @@
 import math
 
 import headroom
+import pandas
 import pytest
 import torch
 from headroom import api
@@ -12,6 +13,7 @@ from headroom.methods.judging import Judge
 from headroom.models import readout, reusing
 from headroom.models.causal.model import CausalModel
 from headroom.models.engine import KL
+from headroom.study.selection import with_perplexity
 from models import build_small, letter_tokenizer, toy_text, write_encoder, write_language_model
 from torch.nn.functional import kl_div
 
@@ -112,3 +114,23 @@ def test_notebooks_get_divergences_beside_the_other_metrics(load):
     assert own["p_holm"].isna().all()
     steps = api.curve(model, TEXTS, step=0.5)
     assert list(steps[steps["metric"] == KL]["value"])[0] == 0
+
+
+@torch.inference_mode()
+def test_bits_per_byte_and_perplexity_are_those_of_the_loss(load):
+    model = load("llama")
+    judged = api.make_set(model, TEXTS)
+    (batch,) = judged.batches(model)
+    nats = float(model.losses(batch)[0].sum())
+    tokens = sum(len(text.split()) - 1 for text in TEXTS)
+    size = sum(len(text.encode()) - 1 for text in TEXTS)  # the first letter is context
+    scores = judged.judge(model).scores
+    assert scores["bits"] == pytest.approx(nats / math.log(2) / size)
+    rows = pandas.DataFrame(
+        [{"metric": name, "value": scores[name], "low": 0.0, "high": 1.0} for name in judged.metrics]
+    )
+    shown = with_perplexity(rows).set_index("metric")
+    assert list(shown.index) == ["next", "loss", "perplexity", "bits"]
+    assert list(shown.loc["perplexity"]) == pytest.approx([math.exp(nats / tokens), 1.0, math.e])
+    others = rows[rows["metric"] != "bits"]
+    assert with_perplexity(others).equals(others)
