@@ -113,7 +113,7 @@ def test_notebooks_get_divergences_beside_the_other_metrics(load):
     assert (own["value"] > 0).all()
     assert own["p_holm"].isna().all()
     steps = api.curve(model, TEXTS, step=0.5)
-    assert list(steps[steps["metric"] == KL]["value"])[0] == 0
+    assert steps[steps["metric"] == KL]["value"].iloc[0] == 0
 
 
 @torch.inference_mode()

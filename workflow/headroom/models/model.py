@@ -189,7 +189,7 @@ class HubModel(HeadModel[Given]):
     def predict_targets(self, batch: Given, target: Tensor) -> Predicted:
         """Return what is predicted at targets, for `read_targets`."""
         places = target.ge(0)
-        return self.readout.read(lambda: self.logits(batch), places).predict(target[places])
+        return self.readout.predict(lambda: self.logits(batch), places, target[places])
 
     def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
         """Return rows of tokens and their masks as tensors (B, T) on the model's device, padded on the right."""

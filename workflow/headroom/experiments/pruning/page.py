@@ -103,9 +103,10 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
 
 def _divergence(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold | None:
     """Return the divergence from the full model's predictions along the orders of the main figure."""
-    looks, found = curves.looks(colour), rows[rows["kl"].notna()].assign(low=rows["kl_low"], high=rows["kl_high"])
+    looks, found = curves.looks(colour), rows[rows["kl"].notna()]
     if found.empty:
         return None
+    found = found.assign(low=found["kl_low"], high=found["kl_high"])
 
     def draw(task: str, own: pandas.DataFrame) -> Markup:
         up = ("kl", f"KL (nats per {study.info_of(task).unit_of_loss})")
