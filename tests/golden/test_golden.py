@@ -19,15 +19,16 @@ from headroom.study.configuration import paths_in
 from study import rows, run_stage, tables_of
 
 RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
+TESTED = {*RIGHT_OR_WRONG, "p", "p_sacrebleu", "p_holm", "p_bh"}  # not of divergences
 MAY_BE_EMPTY = {
-    "ablation": RIGHT_OR_WRONG,
-    "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
-    "pruning_compared": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
+    "ablation": TESTED,
+    "keep_one": {*TESTED, "chosen_on"},
+    "pruning_compared": {*TESTED, "normalised", "removed", "calibration_error"},
     "bakeoff_retraining": {"criterion", "removed"},
     "bakeoff": {"run", "set", "metric", "value", "low", "high", "p"},
     "agreement": {"of", "normalised", "k", "value", "low", "high", "ceiling"},
-    "pruning": {*RIGHT_OR_WRONG, "normalised", "removed", "calibration_error"},
-    "pruning_epochs": {*RIGHT_OR_WRONG, "removed", "calibration_error"},
+    "pruning": {*TESTED, "normalised", "removed", "calibration_error"},
+    "pruning_epochs": {*TESTED, "removed", "calibration_error"},
     "attention_stats": {"kind", "layer", "head", "target", "trees", "baseline", "low", "high"},
     "roles": {"trees", "baseline", "low", "high"},
     "timing": {"cache_bytes"},

@@ -207,11 +207,12 @@ def run_study(kind: str, directory: Path) -> None:
     if kind in BROUGHT:
         bring(kind, project.root)
         texts = sorted(path.name for path in project.root.glob(f"{kind}.*"))
-        ended = project.stage("new", kind, "--text", *texts)
+        ended = project.stage("new", kind, "--text", *texts, "--output", f"studies/{kind}.yaml")
         assert ended.status == 0, ended.output
         written = yaml.safe_load((project.root / "studies" / f"{kind}.yaml").read_text("utf-8"))
         (task,) = written["tasks"]
         changes = {key if key.startswith("sampling") else f"tasks.{task}.{key}": own for key, own in TRIMMED.items()}
+        changes["study"] = kind
         study = project.write_study(written, changes)
     ended = project.snakemake(study=study)
     assert ended.status == 0, ended.output

@@ -44,6 +44,26 @@ def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
     assert paper == pytest.approx([-0.0832, -0.4050, 0.2386], abs=1e-4)  # −0.030 ± 0.116 of 36.05
 
 
+def test_divergence_and_perplexity_stand_beside_the_score_where_they_were_measured(tmp_path: Path) -> None:
+    plain = ablation.section(study(tmp_path, ablation=effects([-1.0, 0.5])))
+    labels = [one.label for one in plain.folds]
+    assert not any(label.startswith("Divergence") for label in labels)
+    assert cells(fold(plain, "All heads")[0])[0][-1] == "p (Holm)"
+    measured = [
+        row | {"metric": metric, "full": full, "chance": 0.0, "delta": delta, "low": delta - 0.25, "high": delta + 0.25}
+        for metric, full, deltas in (("loss", 2.0, (0.5, 0.25)), ("bits", 1.0, (0.25, 0.25)), ("kl", 0.0, (0.25, 0.5)))
+        for row, delta in zip(effects([-1.0, 0.5]), deltas, strict=True)
+    ]
+    measured = [row | {"value": row["full"] + row["delta"]} for row in measured]
+    section = ablation.section(study(tmp_path / "2", ablation=[*effects([-1.0, 0.5]), *measured]))
+    (first, *_) = rows_of(fold(section, "All heads")[0]).values()
+    shown = [first[f"{name} [95 % interval]"] for name in ("KL (nats)", "bits per byte", "perplexity")]
+    assert shown == ["0.250 [0.000, 0.500]", "1.25 [1.00, 1.50]", "12.2 [9.5, 15.6]"]
+    drawn = next(one.figure for one in section.folds if one.label.startswith("Divergence"))
+    assert drawn is not None
+    assert "KL 0.250 [0.000, 0.500] nats per" in str(drawn.panels[0].drawing)
+
+
 def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     on_choose = [row | {"set": "choose"} for row in effects([2.0, 1.0, 3.0, -1.0], p=0.001)]
     on_test = list(effects([0.5, -0.5, 1.0, 9.0], p=0.5))

@@ -51,8 +51,11 @@ METRIC = Column(
     " whose number is in the signature), in %; `matthews`: Matthews correlation times 100;"
     " of a language model `next`: share of next tokens predicted, in %; higher values of these are better."
     " `loss`: negative log-likelihood, nats per target token (teacher-forced, without label smoothing), next token or"
-    " label; `bits`: bits per byte of text (lower is better). The first metric of a task is its main one: heads are"
-    " chosen by it",
+    " label; `bits`: bits per byte of text (lower is better). Of interventions on language models and classifiers also"
+    " `kl`: the Kullback-Leibler divergence of their predictions from the full model's, KL(full || changed), in nats"
+    " per predicted token or example (no p: any change is above 0). The first metric of a task is its main one: heads"
+    " are chosen by it. The perplexity of a language model, e to the power of its loss, is in no table"
+    " but the answer of [numbers](#numbers)",
 )
 VALUE = Column("value", "number", "the number that the row is about")
 FULL = Column("full", "number", "the same metric of the same model with all its heads")

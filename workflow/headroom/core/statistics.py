@@ -95,7 +95,7 @@ def mean(statistics: ndarray) -> ndarray:
     return statistics[..., 0] / statistics[..., 1]
 
 
-LOWER_IS_BETTER = frozenset({"loss", "bits"})
+LOWER_IS_BETTER = frozenset({"loss", "bits", "kl"})
 
 
 def harm(metric: str, delta: ndarray) -> ndarray:

@@ -15,7 +15,16 @@ from headroom.figures.palette import Colour
 from headroom.figures.panels import Look, full_key, mark_sample
 from headroom.figures.spec import Key
 from headroom.figures.views import PUBLISHED, published
-from headroom.study.selection import arm_rows, main_gradient, main_run, rows_where, select_judged, with_shares
+from headroom.study.selection import (
+    MEASURES,
+    arm_rows,
+    main_gradient,
+    main_run,
+    rows_where,
+    select_judged,
+    with_measures,
+    with_shares,
+)
 from headroom.study.tables import StudyTables, arm_of
 from headroom.study.task_info import TASKS, TaskInfo, TaskKind
 
@@ -29,6 +38,8 @@ PAPER_MAIN, PAPER_ABLATION = "paper, gradient", "paper, ablation"
 
 _COLUMNS = ["task", "run", "scope", "line", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total"]
 _COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high", "calibration_error"]
+_COLUMNS += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
+_MODEL = ["run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "heads_removed", "set"]
 
 
 def of_task(view: StudyTables) -> pandas.DataFrame:
@@ -42,7 +53,7 @@ def _select_curves(view: StudyTables) -> pandas.DataFrame:
 
     Added are the `share` of heads removed (%), and what is `kept` of the full model's score (%) with `low` and `high`.
     """
-    rows = select_judged(view.pruning)
+    rows = with_measures(select_judged(view.pruning), view.pruning, _MODEL)
     rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view))) if len(rows) else with_shares(rows)
     points = rows["scale"].where(rows["scale"] > 0) / 100
     ends = {end: rows["kept"] + (rows[end] - rows["delta"]) / points for end in ("low", "high")}
@@ -105,9 +116,9 @@ def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
     return wide.reindex(columns=rows["line"].unique()).reset_index()  # a model without skill keeps no share at all
 
 
-def calibration_by_step(rows: pandas.DataFrame) -> pandas.Series:
-    """Return the calibration error (%) along the main order by step, mean over runs; NaN but of classifiers."""
-    return rows_where(rows, line=MAIN).groupby("heads_removed")["calibration_error"].mean()
+def along_main(rows: pandas.DataFrame, column: str) -> pandas.Series:
+    """Return a column along the main order by step, mean over runs."""
+    return rows_where(rows, line=MAIN).groupby("heads_removed")[column].mean()
 
 
 def at_tenths(kept: Sequence[float], shares: Sequence[float]) -> list[float]:

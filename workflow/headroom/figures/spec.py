@@ -144,6 +144,9 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "value": ("score", number),
     "full": ("full model", number),
     "delta": ("change", format_signed),
+    "kl": ("KL (nats)", number),
+    "perplexity": ("perplexity", number),
+    "bits": ("bits per byte", number),
     "examples": ("examples", count),
     "identical_outputs": ("identical outputs", lambda value: "yes" if value == 1 else "no"),
     "largest_logit_difference": ("logits differ by at most", lambda value: number(value, 2)),
@@ -216,7 +219,8 @@ def _with_interval(frame: pandas.DataFrame, name: str) -> list[str]:
     if name in CORRELATIONS:
         return [correlation(*three) for three in frame[[name, *ends]].to_numpy(dtype=float)]
     is_change = name.startswith(("delta", "difference"))
-    return [estimate(*three, signed=is_change) for three in frame[[name, *ends]].to_numpy(dtype=float)]
+    most = {"most": 5} if name == "kl" else {}
+    return [estimate(*three, signed=is_change, **most) for three in frame[[name, *ends]].to_numpy(dtype=float)]
 
 
 def csv_text(frame: pandas.DataFrame) -> str:

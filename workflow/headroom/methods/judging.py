@@ -8,6 +8,7 @@ byte.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -37,7 +38,7 @@ from headroom.core.statistics import (
     tail_p,
 )
 from headroom.methods.orders import Order, profiles
-from headroom.models.engine import AGAIN, CALIBRATION
+from headroom.models.engine import AGAIN, CALIBRATION, KL
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
@@ -83,7 +84,7 @@ class Judge:
     def compared(self, intervention: Intervention) -> Iterator[tuple[dict[str, Any], float]]:
         """Yield, per metric, the columns of an intervention from `set` to `p_unpaired`, and p without a lower bound."""
         full, other = self.full, self.outcome(intervention)
-        for metric in self.set.metrics:
+        for metric in (*self.set.metrics, *({KL} & full.scores.keys())):
             columns, tail = difference(self.set, metric, full, other)
             yield columns | _right_or_wrong(metric, full.sample, other.sample), tail
 
@@ -125,12 +126,15 @@ def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome
     """Return the columns from `set` to `p_sacrebleu` of a model and the full model, and p without a lower bound.
 
     The interval is the paired bootstrap's, p is that of approximate randomisation: centred bootstraps reject too often.
+    A divergence has no p: any change makes it positive.
     """
     value, before, after = other.scores[metric], full.resampled[metric], other.resampled[metric]
     delta = value - full.scores[metric]
     how = full.sample.metrics[metric]
     drawn = _exchanges(*judged.weights.shape)
     null = exchange_outputs(full.sample.statistics[metric], other.sample.statistics[metric], how, drawn)
+    tests = (randomisation_p(null, delta), sacrebleu_p(before, after, delta), tail_p(null, delta))
+    p, p_sacrebleu, tail = tests if metric != KL else [math.nan] * 3
     low, high = interval(after - before)
     columns = {
         "set": judged.name,
@@ -141,10 +145,10 @@ def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome
         "delta": delta,
         "low": low,
         "high": high,
-        "p": randomisation_p(null, delta),
-        "p_sacrebleu": sacrebleu_p(before, after, delta),
+        "p": p,
+        "p_sacrebleu": p_sacrebleu,
     }
-    return columns, tail_p(null, delta)
+    return columns, tail
 
 
 @cache
@@ -173,7 +177,7 @@ def comparisons(
             if resamples is not None:
                 kept = (judge.outcome(intervention), judge.full) if columns["metric"] == main else ()
                 resamples.add(*(outcome.resampled[main] for outcome in kept))
-    for metric in judge.set.metrics:
+    for metric in dict.fromkeys(row["metric"] for row in rows):
         mine = [index for index, row in enumerate(rows) if row["metric"] == metric]
         uncorrected = [tails[index] for index in mine]
         for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):

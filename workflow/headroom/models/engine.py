@@ -46,6 +46,12 @@ CALIBRATION = "calibration_error"
 """Among the scores of a classifier, but not a metric: how far confidence is from accuracy, in %."""
 
 
+KL = "kl"
+"""Among the scores of language models and classifiers, but not a metric of a model alone: the Kullback-Leibler
+divergence of an intervention's predictions from the full model's, KL(full || changed) in nats; 0 of any model judged
+without an intervention."""
+
+
 Model = TypeVar("Model", bound="HeadModel[Any]", default="HeadModel[Any]")
 """The models of an engine."""
 

@@ -153,6 +153,16 @@ class Gates:
             self.clear()
 
     @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Return to the plain model within a block."""
+        kept = self._values, self._replacements
+        self.clear()
+        try:
+            yield
+        finally:
+            self._values, self._replacements = kept
+
+    @contextmanager
     def masked(self, removed: Collection[Head]) -> Iterator[None]:
         """Remove heads within a block."""
         with self.applied(Intervention(frozenset(removed))):

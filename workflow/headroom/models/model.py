@@ -20,7 +20,7 @@ from headroom.models.checkpoint import read_dtype, read_tokenizer, save_model
 from headroom.models.find_sites import attention_maps, check_tokenizer, longest_input
 from headroom.models.gates import Gates
 from headroom.models.head_model import HeadModel, seed_torch
-from headroom.models.readout import Readout, read_tokens
+from headroom.models.readout import Predicted, Readout, read_tokens
 from headroom.models.sites import AttentionSite, MapObserver, Spans, pick_device
 from headroom.models.sliced import list_sites
 from headroom.models.verification import Trial, check_interventions, check_maps
@@ -170,16 +170,29 @@ class HubModel(HeadModel[Given]):
         )
         return encoded
 
-    def read_targets(self, batch: Given, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the negative log-likelihood of targets in nats, and the likeliest tokens there, without gradients.
+    def read_targets(
+        self, batch: Given, target: Tensor, plain: Predicted | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return of targets, (B, T), the negative log-likelihood in nats, the likeliest tokens, and the divergence.
 
-        Both are 0 where there is no target. `target` are the right tokens, (B, T); -100 where none is predicted.
+        All are 0 where there is no target, and nothing has a gradient.
+
+        Args:
+            batch: The batch.
+            target: The right tokens, (B, T); -100 where none is predicted.
+            plain: What the plain model predicts there, from `predict_targets`; the divergence is from that, 0 without.
         """
         places = target.ge(0)
-        nats, best = read_tokens(self.readout.read(lambda: self.logits(batch), places).parts(), target[places])
-        return nats.new_zeros(target.shape).masked_scatter_(places, nats), torch.zeros_like(target).masked_scatter_(
-            places, best
-        )
+        reading = self.readout.read(lambda: self.logits(batch), places)
+        nats, best = read_tokens(reading.parts(), target[places])
+        apart = nats.new_zeros(nats.shape, dtype=torch.float64) if plain is None else plain.diverge(reading, nats)
+        nats, best, apart = (one.new_zeros(target.shape).masked_scatter_(places, one) for one in (nats, best, apart))
+        return nats, best, apart
+
+    def predict_targets(self, batch: Given, target: Tensor) -> Predicted:
+        """Return what is predicted at targets, for `read_targets`."""
+        places = target.ge(0)
+        return self.readout.predict(lambda: self.logits(batch), places, target[places])
 
     def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
         """Return rows of tokens and their masks as tensors (B, T) on the model's device, padded on the right."""

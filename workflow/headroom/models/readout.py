@@ -13,9 +13,13 @@ from headroom.models import installed  # noqa: F401  # isort: skip (before trans
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 from transformers import PreTrainedModel
 
 from headroom.models.translation_scores import Projection
+
+_COMPARED = 64
+"""Places at which whole logits are compared at a time."""
 
 _ROOM = {"cpu": 2**20, "cuda": 2**26}
 """Logits that exist at a time, by the type of the device: about as many as its caches, or memory, hold with ease."""
@@ -52,6 +56,30 @@ class Readout:
             run()
         (features,) = states
         return Reading(features[places], output.weight, self._bias(output))
+
+    def predict(self, run: Callable[[], Tensor], places: Tensor, target: Tensor) -> "Predicted":
+        """Return what a pass predicts at the places of targets, (N,); arguments else as for `read`.
+
+        Of whole logits only what the body of the model returns is kept, from which its head makes them again.
+        """
+        body: Any = self._model.base_model
+        states: list[Any] = []
+        handle = body.register_forward_hook(lambda _, __, found: states.append(found))
+        reading = self.read(run, places)
+        handle.remove()
+        if self._projects:
+            return reading.predict(target)
+
+        def read_again() -> Reading:
+            body.forward = lambda *_, **__: states[-1]
+            try:
+                return Reading(run()[places])
+            finally:
+                del body.forward
+
+        if body is self._model or not torch.equal(read_again().features, reading.features):
+            return Predicted(lambda: reading, reading.features.nbytes)
+        return Predicted(read_again, sum(leaf.nbytes for leaf in tree_leaves(states[-1]) if isinstance(leaf, Tensor)))
 
     def _is_whole(self, output: nn.Linear, run: Callable[[], Tensor]) -> bool:
         """Return whether the logits of a pass are those of the projection, called once, with the model's own bias."""
@@ -102,6 +130,18 @@ class Reading:
             return None
         return Projection(self._weight, self._bias, forbidden)
 
+    def predict(self, target: Tensor) -> "Predicted":
+        """Return what is predicted at all places, for `Predicted.diverge`; `target` are the right tokens there."""
+        if self._weight is None or self._weight.dtype not in (torch.float32, torch.float64):
+            return Predicted(lambda: self, self._states.nbytes)
+        nats = read_nats(self.parts(), target)
+        normaliser = torch.stack([logits.logsumexp(1) for _, logits in self.parts()]).logsumexp(0)  # (N,)
+        slope = -self._weight[target]  # (N, D)
+        for start, logits in self.parts():
+            shares = logits.sub_(normaliser[:, None]).exp_()  # (N, tokens)
+            slope.addmm_(shares, self._weight[start : start + shares.shape[1]])
+        return Predicted(None, slope.nbytes, slope, nats - torch.linalg.vecdot(slope.double(), self._states.double()))
+
     @property
     def features(self) -> Tensor:
         """The features of a model whose weights `project` returns, (N, D)."""
@@ -111,6 +151,39 @@ class Reading:
         if self._weight is None:
             return states[:, tokens]
         return nn.functional.linear(states, self._weight[tokens], None if self._bias is None else self._bias[tokens])
+
+
+class Predicted:
+    """What a model predicts at N places, from which the predictions of others there diverge.
+
+    If logits are a projection of features, the loss of a token is convex in the features, and KL(p || q) is how far the
+    loss at q's features lies above its tangent at p's: the Bregman divergence of an exponential family (Banerjee et al.
+    2005). So a line per place is kept, and no logits are computed again. Logits of other models, and those of less than
+    32 bits, which are rounded, are compared as they are.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Reading] | None,
+        nbytes: int,
+        slope: Tensor | None = None,
+        start: Tensor | None = None,
+    ) -> None:
+        """Store what reads whole logits, or the tangents: slopes (N, D), and values at features of 0, (N,)."""
+        self._read, self.nbytes, self._slope, self._start = read, nbytes, slope, start
+
+    def diverge(self, other: Reading, nats: Tensor) -> Tensor:
+        """Return KL(this || other) in nats at all places, (N,) in float64; `nats` are losses of the other's tokens."""
+        if self._slope is not None and self._start is not None:
+            return nats - self._start - torch.linalg.vecdot(self._slope.double(), other.features.double())
+        assert self._read
+        whole, found = self._read(), list[Tensor]()
+        for rows in torch.arange(len(nats), device=nats.device).split(_COMPARED):
+            before, after = (
+                torch.cat([part for _, part in one.parts(rows)], 1).log_softmax(1) for one in (whole, other)
+            )
+            found.append((before.exp() * (before - after)).where(before > -torch.inf, 0.0).sum(1, dtype=torch.float64))
+        return torch.cat([*found, nats.new_zeros(0, dtype=torch.float64)])
 
 
 @contextmanager

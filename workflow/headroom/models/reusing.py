@@ -25,9 +25,10 @@ Result = TypeVar("Result")
 
 
 class PlainStates(Generic[Given]):
-    """The states of a model in eval mode on the batches of a set.
+    """The states of a model in eval mode on the batches of a set, and what it predicts there.
 
-    Only the first batches are stored, as many as fit into the limit, and none of a model whose states cannot be reused.
+    Only the first batches are stored, as many as fit into the limit, and no states of a model whose states cannot be
+    reused. Predictions that do not fit are computed again.
     """
 
     def __init__(self, model: HeadModel[Given], batches: Sequence[Given], *, limit: int = STORED) -> None:
@@ -40,6 +41,8 @@ class PlainStates(Generic[Given]):
         size = self._reusable.size / min(2, len(longest.positions)) / longest.length
         positions = torch.tensor([len(batch.positions) * batch.length for batch in batches]).cumsum(0)
         self._stored: list[dict[nn.Module, object]] = [{} for _ in range(int((positions * size <= limit).sum()))]
+        self._predicted: dict[int, Any] = {}
+        self._room = limit
 
     def belong_to(self, model: HeadModel[Given]) -> bool:
         """Return whether this is the model that they are of, with the same modules and weights."""
@@ -47,6 +50,17 @@ class PlainStates(Generic[Given]):
         return len(now) == len(self._weights) and all(
             one is other and version == before for (one, version), (other, before) in zip(now, self._weights)
         )
+
+    def predicted(self, number: int, predict: Callable[[Given], Any]) -> Any:
+        """Return what the plain model predicts on a batch; `predict` runs a model under its present gates."""
+        if number in self._predicted:
+            return self._predicted[number]
+        with self._model.gates.lifted():
+            found = predict(self._batches[number])
+        if found.nbytes <= self._room:
+            self._room -= found.nbytes
+            self._predicted[number] = found
+        return found
 
     def run(self, number: int, action: Callable[[Given], Result]) -> Result:
         """Return the result of an action, which runs the model under its present gates on the batch that it is given.
@@ -68,8 +82,12 @@ class ReusingSet(EvaluationSet[Model, Given, Answer], Generic[Model, Given, Answ
     _states: PlainStates[Given] | None = None
 
     @abstractmethod
-    def read(self, model: Model, batch: Given) -> Reading:
-        """Run a model under its present gates on a batch, and return what is read."""
+    def predict(self, model: Model, batch: Given) -> Any:
+        """Run a model under its present gates on a batch, and return what it predicts, with `nbytes`, for `read`."""
+
+    @abstractmethod
+    def read(self, model: Model, batch: Given, plain: Any = None) -> Reading:
+        """Run a model under its present gates on a batch, and return what is read; `plain` is what KL is from."""
 
     @abstractmethod
     def judge_reading(self, batches: Sequence[Given], read: Callable[[int], Reading]) -> Outcome[Answer]:
@@ -103,7 +121,12 @@ class ReusingSet(EvaluationSet[Model, Given, Answer], Generic[Model, Given, Answ
             self._states = PlainStates(model, batches)
         states = self._states
         with model.gates.applied(intervention, replacements):
-            return self.judge_reading(batches, lambda number: states.run(number, partial(self.read, model)))
+            return self.judge_reading(
+                batches,
+                lambda number: states.run(
+                    number, partial(self.read, model, plain=states.predicted(number, partial(self.predict, model)))
+                ),
+            )
 
 
 def _weights(model: HeadModel[Given]) -> list[tuple[Tensor, float]]:

@@ -4,8 +4,9 @@ Shares of a score begin at chance: the best score of a constant answer. It depen
 translation. The score of a classifier without heads is not used: its answers are arbitrary.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import numpy
 import pandas
 
 from headroom.core.curves import MEASURABLE, compute_share_kept
@@ -35,6 +36,32 @@ def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
         share=100 * rows["heads_removed"] / rows["heads_total"],
         kept=100 * compute_share_kept(value, full, chance),
     )
+
+
+MEASURES = {"kl": "kl", "bits": "bits", "perplexity": "loss"}
+"""What is shown beside the main metric, and the metric of the table that it is of."""
+
+
+def with_measures(rows: pandas.DataFrame, every: pandas.DataFrame, keys: Sequence[str]) -> pandas.DataFrame:
+    """Return rows of changed models with the columns `MEASURES`, and the ends of their intervals; NaN where not known.
+
+    `every` are rows of all metrics, `keys` the columns that rows of one model have in common. Perplexity is of language
+    models, which have bits per byte.
+    """
+    language = "bits" in set(every["metric"])
+    for name, metric in MEASURES.items():
+        own = rows_where(every, metric=metric if language or name != "perplexity" else "")
+        ends = {name: own["value"], f"{name}_low": own["full"] + own["low"], f"{name}_high": own["full"] + own["high"]}
+        ends = {end: numpy.exp(values) if name == "perplexity" else values for end, values in ends.items()}
+        rows = rows.merge(own[[*keys]].assign(**ends), on=[*keys], how="left")
+    return rows
+
+
+def with_perplexity(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows of a task's models with further ones, the perplexity of language models, after those of the loss."""
+    losses = rows_where(rows, metric="loss" if "bits" in set(rows["metric"]) else "")
+    ends = {end: numpy.exp(losses[end]) for end in ("value", "low", "high")}
+    return pandas.concat([rows, losses.assign(metric="perplexity", **ends)]).sort_index(kind="stable")
 
 
 def measurable(rows: pandas.DataFrame) -> "pandas.Series[bool]":

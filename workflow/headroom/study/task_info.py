@@ -40,6 +40,8 @@ METRICS = {
     "next": Metric("next tokens predicted", "%"),
     "loss": Metric("loss", "nats"),
     "bits": Metric("bits per byte"),
+    "perplexity": Metric("perplexity"),  # in no table: the exponential of a language model's loss
+    "kl": Metric("KL divergence", "nats"),
 }
 """By their names in tables. BLEU is sacrebleu's, on detokenised text or, of IWSLT, on lower-cased tokens."""
 

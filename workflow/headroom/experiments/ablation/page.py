@@ -39,6 +39,7 @@ from headroom.figures.views import (
     section_of,
 )
 from headroom.study.selection import (
+    MEASURES,
     chosen_heads,
     in_order,
     in_percent,
@@ -50,10 +51,13 @@ from headroom.study.selection import (
     parse_heads,
     rows_where,
     select_judged,
+    with_measures,
     with_shares,
 )
 from headroom.study.tables import StudyTables
 from headroom.study.task_info import TaskKind
+
+_KL = ["kl", "kl_low", "kl_high"]
 
 BEST = 10
 """At most so many improving heads are tested again."""
@@ -77,7 +81,8 @@ def select_effects(view: StudyTables) -> pandas.DataFrame:
 def select_main_effects(view: StudyTables) -> pandas.DataFrame:
     """Return those of the run that is shown first, on the set that heads are judged on."""
     rows = select_effects(view)
-    return rows_where(rows, run=main_run(rows, view), set=main_set(rows))
+    rows = rows_where(rows, run=main_run(rows, view), set=main_set(rows))
+    return with_measures(rows, last_epochs(view.ablation), ["run", "set", *HEAD])
 
 
 def list_effects(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -170,6 +175,7 @@ def section(study: StudyTables, views: Views) -> Parts:
     more = [panel for view in views.values() for panel in _more(study, view)]
     folds = [
         Fold("All heads, and the paper’s effects" if paper else "All heads", _spread(study, main), (_table(frame),)),
+        draw_divergence(study, main),
         list_retested(study, views),
         tests_compared(study, views),
         Fold("Method", text=words("ablation", "method")),
@@ -229,8 +235,25 @@ def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
 
 def _table(frame: pandas.DataFrame) -> Table:
     task = ["task"] if frame["task"].nunique() > 1 else []
-    columns = [*task, "name", "set", "metric", "delta ~", "p", "p_holm"]
+    measured = [f"{name} ~" for name in MEASURES if frame[name].notna().any()]
+    columns = [*task, "name", "set", "metric", "delta ~", "p", "p_holm", *measured]
     return Table("ablation-heads", frame, columns, {"name": "head"})
+
+
+def draw_divergence(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Fold | None:
+    """Return the atlases of all heads by the divergence from the full model's predictions; None without it."""
+    drawn = []
+    for task, rows in main.items():
+        known, unit = rows[rows["kl"].notna()], f"nats per {study.info_of(task).unit_of_loss}"
+        limit = float(known["kl"].abs().max()) if len(known) else 0.0
+        texts_of = [f"KL {estimate(*three, most=5)} {unit}" for three in known[_KL].to_numpy(dtype=float)]
+        marks = [Mark(value / (limit or 1.0), text) for value, text in zip(known["kl"], texts_of)]
+        if marks:
+            drawn += panels.atlases(
+                draw_atlases(dict(zip(parse_heads(known), marks, strict=True))), label(study, task), task
+            )
+    figure = Figure("ablation_divergence", tuple(drawn), *texts("ablation", "divergence"), is_atlas=True)
+    return Fold("Divergence from the full model’s predictions", figure) if drawn else None
 
 
 def list_retested(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:

@@ -42,8 +42,8 @@ Rows = Iterator[dict[str, Any]]
 HEADS = ["kind", "layer", "head"]
 CHOOSE = "choose"
 NEAR_SETS = (CHOOSE, "check", "test")
-LEFT_OUT = ("exact",)
-"""Metrics whose effects of single heads are too coarse to correlate."""
+LEFT_OUT = ("exact", "kl")
+"""Metrics whose effects of single heads are too coarse to correlate, or are not about what is right."""
 DROPPED = (0, 1, 2, 5, 10)
 """Numbers of omitted worst heads, to test whether the correlation depends on a few heads."""
 OVERLAP_SIZES = (5, 10, 20)

@@ -1,6 +1,7 @@
 """Pruning curves: heads removed in steps, by several orders, of all kinds, and of one kind or layer alone."""
 
 import pandas
+from markupsafe import Markup
 
 from headroom.core.formatting import listing
 from headroom.core.heads import KINDS
@@ -11,8 +12,8 @@ from headroom.figures.palette import Colour, arm_colour
 from headroom.figures.panels import Look
 from headroom.figures.prose import texts, words
 from headroom.figures.spec import Figure, Fold, Panel, Table
-from headroom.figures.views import Parts, Views, is_published, label, lead, section_of
-from headroom.study.selection import rows_where
+from headroom.figures.views import Parts, Views, build_panels, is_published, label, lead, section_of
+from headroom.study.selection import MEASURES, rows_where
 from headroom.study.tables import StudyTables, arm_of
 
 _FURTHER = [(dash, marker) for marker in "s^Dvx" for dash in ("dashed", "dashdot", "dotted")]
@@ -21,6 +22,9 @@ _FURTHER = [(dash, marker) for marker in "s^Dvx" for dash in ("dashed", "dashdot
 STEPS = (25, 50, 75, 100)
 NEAR = 7
 """Shares of a layer's heads (%) that are shown, and how near to one a step has to be."""
+
+_ALONG = ("calibration_error", *MEASURES)
+"""What is shown along the main order, if it was measured."""
 
 _ANY_KIND = curves.looks(palette.SOFT)
 """The looks in the key: kinds have the same, each in its colour."""
@@ -36,7 +40,7 @@ def section(study: StudyTables, views: Views) -> Parts:
     if len(together):
         colour = arm_colour(arm_of(together["run"].iloc[0]), study.arm_names)
         figure = _figure(together, colour, study)
-        folds = [_steps(together, study), _orders(together, colour, study)]
+        folds = [_steps(together, study), _orders(together, colour, study), _divergence(together, colour, study)]
     return Parts(figure, [*folds, *alone])
 
 
@@ -61,10 +65,11 @@ def _steps(rows: pandas.DataFrame, study: StudyTables) -> Fold:
             f"{line} ({data})": curves.at_tenths(kept, list(wide["share"])) for (line, data), kept in paper.items()
         }
         others = [line for line in wide.columns[2:] if line != MAIN]
-        names = {MAIN: curves.main_name(own), "calibration": "calibration error (%)"}
-        wide = wide.assign(calibration=wide["heads_removed"].map(curves.calibration_by_step(own)))
-        calibration = ["calibration"] if wide["calibration"].notna().any() else []
-        columns = ["task", "share", MAIN, *calibration, *theirs, *others]
+        names = {MAIN: curves.main_name(own), "calibration_error": "calibration error (%)"}
+        along = {name: wide["heads_removed"].map(curves.along_main(own, name)) for name in _ALONG}
+        wide = wide.assign(**along)
+        known = [name for name in _ALONG if wide[name].notna().any()]
+        columns = ["task", "share", MAIN, *known, *theirs, *others]
         made.append(Table(f"curves-{task}", wide.assign(task=task, **theirs), columns, names, decimals=1))
     runs = listing(dict.fromkeys(map(run_name, rows["run"])))
     has_paper, calibrated = (
@@ -94,6 +99,24 @@ def _orders(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold 
         return None
     figure = Figure("curves_orders", tuple(drawn), *texts("pruning", "orders"), curves.keys(looks, rows))
     return Fold("other criteria and controls", figure)
+
+
+def _divergence(rows: pandas.DataFrame, colour: Colour, study: StudyTables) -> Fold | None:
+    """Return the divergence from the full model's predictions along the orders of the main figure."""
+    looks, found = curves.looks(colour), rows[rows["kl"].notna()]
+    if found.empty:
+        return None
+    found = found.assign(low=found["kl_low"], high=found["kl_high"])
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        up = ("kl", f"KL (nats per {study.info_of(task).unit_of_loss})")
+        return panels.lines(
+            own, looks, f"divergence-{task}", panels.REMOVED, up, hue="line", band=rows_where(own, line=RANDOM)
+        )
+
+    keys = curves.keys(looks, found)[:-1]
+    figure = Figure("curves_divergence", build_panels(study, found, draw), *texts("pruning", "divergence"), keys)
+    return Fold("divergence from the full model’s predictions", figure)
 
 
 def kinds(rows: pandas.DataFrame, study: StudyTables) -> Fold | None:

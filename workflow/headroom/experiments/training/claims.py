@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from headroom.claims.evidence import by_run, estimate_in
 from headroom.claims.verdict import Number, Reading, mean_over_runs
 from headroom.experiments.arms.paired import find_baseline
-from headroom.study.selection import last_epochs, main_set, rows_where
+from headroom.study.selection import last_epochs, main_set, rows_where, with_perplexity
 from headroom.study.tables import StudyTables, arm_of, task_of
 
 
 def quality(tables: StudyTables) -> Iterator[Reading]:
     """Yield what the last epoch of the baseline scores; the parts are the metrics, the main one first."""
     rows = last_epochs(tables.evaluation)
-    rows = rows_where(rows, set=main_set(rows)) if len(rows) else rows
+    rows = with_perplexity(rows_where(rows, set=main_set(rows))) if len(rows) else rows
     for metric, own in rows.groupby("metric", sort=False):
         if found := [estimate_in(one) for one in by_run(own, tables)]:
             yield Reading((Number("quality", mean_over_runs(found)),), part=str(metric))

@@ -14,7 +14,7 @@ from headroom.figures.panels import Look, arm_looks
 from headroom.figures.prose import texts
 from headroom.figures.spec import Figure, Fold, Table
 from headroom.figures.views import Parts, Views, build_panels, section_of
-from headroom.study.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.study.selection import last_epochs, main_metric, main_set, rows_where, with_perplexity
 from headroom.study.tables import StudyTables, arm_of
 
 
@@ -82,7 +82,7 @@ def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
 
 
 def _scores(views: dict[str, StudyTables]) -> Fold:
-    rows = pandas.concat([view.evaluation.assign(task=task) for task, view in views.items()])
+    rows = pandas.concat([with_perplexity(view.evaluation).assign(task=task) for task, view in views.items()])
     table = Table("evaluation", rows, ["task", "run", "epoch", "set", "metric", "value ~"])
     return Fold("scores on every set", tables=(table,))
 

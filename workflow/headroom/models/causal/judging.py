@@ -10,7 +10,8 @@ from headroom.core.statistics import Metric, Sample, draw_resamples, mean, perce
 from headroom.core.table import signature
 from headroom.models.causal.model import CausalModel, WindowBatch
 from headroom.models.causal.windows import Windows
-from headroom.models.engine import Outcome
+from headroom.models.engine import KL, Outcome
+from headroom.models.readout import Predicted
 from headroom.models.reusing import ReusingSet
 
 METRICS: dict[str, Metric] = {"next": percentage, "loss": mean, "bits": mean}
@@ -20,10 +21,11 @@ _UNITS = {
     "next": "percent of next tokens",
     "loss": "nats per token",
     "bits": "bits per byte",
+    KL: "nats per token",
 }
 
 
-class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Tensor]]):
+class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Tensor, Tensor]]):
     """Windows of documents."""
 
     metrics = tuple(METRICS)
@@ -48,21 +50,28 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Te
         tokens = [token for window in self.windows.windows for token in window.tokens[window.first :]]
         return 100.0 * int(numpy.bincount(tokens).max()) / len(tokens)
 
-    def read(self, model: CausalModel, batch: WindowBatch) -> tuple[Tensor, Tensor]:
-        """Return the losses of the next tokens in nats and the likeliest ones, (B, T) each."""
-        return model.read_targets(batch, batch.next_tokens)
+    def predict(self, model: CausalModel, batch: WindowBatch) -> Predicted:
+        """Return what is predicted of the next tokens."""
+        return model.predict_targets(batch, batch.next_tokens)
+
+    def read(
+        self, model: CausalModel, batch: WindowBatch, plain: Predicted | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the losses of the next tokens in nats, the likeliest ones, and divergences, (B, T) each."""
+        return model.read_targets(batch, batch.next_tokens, plain)
 
     def judge_reading(
-        self, batches: Sequence[WindowBatch], read: Callable[[int], tuple[Tensor, Tensor]]
+        self, batches: Sequence[WindowBatch], read: Callable[[int], tuple[Tensor, Tensor, Tensor]]
     ) -> Outcome[list[int]]:
-        """Return the outcome of losses and likeliest tokens by the number of a batch."""
+        """Return the outcome of losses, likeliest tokens and divergences by the number of a batch."""
         answers: list[list[int]] = [[] for _ in self.windows.windows]
-        right, nats, tokens = (numpy.zeros(len(answers)) for _ in range(3))
+        right, nats, tokens, apart = (numpy.zeros(len(answers)) for _ in range(4))
         for number, batch in enumerate(batches):
-            losses, predicted = read(number)
+            losses, predicted, divergences = read(number)
             counted = batch.next_tokens.ge(0)
             right[batch.positions] = ((predicted == batch.next_tokens) & counted).sum(1).cpu().numpy()
             nats[batch.positions] = losses.double().sum(1).cpu().numpy()
+            apart[batch.positions] = divergences.sum(1).cpu().numpy()
             tokens[batch.positions] = counted.sum(1).cpu().numpy()
             for row, place in enumerate(batch.positions):
                 answers[place] = predicted[row, counted[row]].tolist()
@@ -72,8 +81,9 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Te
                 "next": numpy.stack([right, tokens], axis=1),
                 "loss": numpy.stack([nats, tokens], axis=1),
                 "bits": numpy.stack([nats / math.log(2), sizes], axis=1),
+                KL: numpy.stack([apart, tokens], axis=1),
             },
-            METRICS,
+            {**METRICS, KL: mean},
         )
         return self.outcome(answers, sample)
 

@@ -12,7 +12,7 @@ from headroom.core.statistics import Metric, Sample, draw_resamples, mean, perce
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, check_defined
 from headroom.models.classifier.model import ClassificationModel, LabelledBatch
-from headroom.models.engine import CALIBRATION, Outcome
+from headroom.models.engine import CALIBRATION, KL, Outcome
 from headroom.models.reusing import ReusingSet
 
 POSITIVE = 1
@@ -87,24 +87,26 @@ METRICS: dict[str, Metric] = {
     "matthews": matthews_from_statistics,
     "loss": mean,
     CALIBRATION: calibration_error,
+    KL: mean,
 }
 
 
 class LabelSet:
-    """The gold labels of an evaluation set, as indices of classes; adds loss and calibration to the metrics."""
+    """The gold labels of an evaluation set, as indices of classes; adds loss, calibration and KL to the metrics."""
 
     def __init__(self, gold: Sequence[int], *, classes: int, metrics: Sequence[str]) -> None:
         self.gold = numpy.array(gold, dtype=numpy.int64)
         self.classes = classes
-        self.metrics = {name: METRICS[name] for name in (*metrics, "loss", CALIBRATION)}
+        self.metrics = {name: METRICS[name] for name in (*metrics, "loss", CALIBRATION, KL)}
 
-    def sample(self, predicted: ndarray, nats: ndarray, confidence: ndarray) -> Sample:
+    def sample(self, predicted: ndarray, nats: ndarray, confidence: ndarray, apart: ndarray) -> Sample:
         """Return the statistics of one system.
 
         Args:
             predicted: (examples,) predicted classes.
             nats: (examples,) losses of the gold labels.
             confidence: (examples,) probabilities of the predicted classes.
+            apart: (examples,) divergences from the full model.
         """
         ones = numpy.ones(len(self.gold))
         confusion = numpy.zeros((len(self.gold), self.classes**2))
@@ -116,6 +118,7 @@ class LabelSet:
             "matthews": confusion,
             "loss": numpy.stack([nats.astype(numpy.float64), ones], axis=1),
             CALIBRATION: calibration_statistics(confidence, right),
+            KL: numpy.stack([apart, ones], axis=1),
         }
         return Sample({name: statistics[name] for name in self.metrics}, self.metrics)
 
@@ -123,12 +126,12 @@ class LabelSet:
         """Return the best score of a constant label: for accuracy the share of the largest class."""
         nats = numpy.zeros(len(self.gold))
         same = (numpy.full(len(self.gold), label) for label in range(self.classes))
-        return max(self.sample(labels, nats, nats).scores()[metric] for labels in same)
+        return max(self.sample(labels, nats, nats, nats).scores()[metric] for labels in same)
 
 
 def metric_signature(metric: str, classes: int, occurring: int) -> str:
     """Return the signature of a metric of a model with so many classes, of which some occur in a set."""
-    if metric == "loss":
+    if metric in ("loss", KL):
         return signature(unit="nats per example")
     if metric == "f1":
         return signature(unit="percent", average="positive class" if classes == 2 else f"macro over {occurring}")
@@ -153,7 +156,7 @@ def _matrix(statistics: ndarray) -> ndarray:
     return statistics.reshape(*statistics.shape[:-1], classes, classes)
 
 
-class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, Tensor]):
+class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, tuple[Tensor, Tensor]]):
     """Labelled examples."""
 
     def __init__(
@@ -181,25 +184,36 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, Tensor]):
         return model.count_cut(self.text)
 
     def chance(self, metric: str) -> float:
-        """Return the best score of a constant label; 0 for the loss, which has no shares."""
-        return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
+        """Return the best score of a constant label; 0 for losses, which have no shares."""
+        return 0.0 if metric in ("loss", KL) or self._labels is None else self._labels.chance(metric)
 
-    def read(self, model: ClassificationModel, batch: LabelledBatch) -> Tensor:
-        """Return the logits, (B, classes)."""
-        return model.logits(batch)
+    def predict(self, model: ClassificationModel, batch: LabelledBatch) -> Tensor:
+        """Return the logarithms of all probabilities, (B, classes)."""
+        return model.logits(batch).double().log_softmax(-1)
 
-    def judge_reading(self, batches: Sequence[LabelledBatch], read: Callable[[int], Tensor]) -> Outcome[int]:
-        """Return the outcome of logits by the number of a batch."""
+    def read(
+        self, model: ClassificationModel, batch: LabelledBatch, plain: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the logarithms of all probabilities, (B, classes), and the divergence, (B,)."""
+        logs = self.predict(model, batch)
+        plain = logs if plain is None else plain
+        return logs, (plain.exp() * (plain - logs)).sum(-1)
+
+    def judge_reading(
+        self, batches: Sequence[LabelledBatch], read: Callable[[int], tuple[Tensor, Tensor]]
+    ) -> Outcome[int]:
+        """Return the outcome of what is read by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
-        nats, confidence = numpy.zeros(len(self.text)), numpy.zeros(len(self.text))
+        nats, confidence, apart = (numpy.zeros(len(self.text)) for _ in range(3))
         for number, batch in enumerate(batches):
-            logs = read(number).double().log_softmax(-1)  # (B, C)
+            logs, divergences = read(number)  # (B, C)
             labels = logs.argmax(-1, keepdim=True)  # (B, 1)
             predicted[batch.positions] = labels.squeeze(1).cpu().numpy()
             confidence[batch.positions] = logs.gather(1, labels).squeeze(1).exp().cpu().numpy()
+            apart[batch.positions] = divergences.cpu().numpy()
             nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
         assert self._labels is not None  # since `batches`
-        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats, confidence))
+        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats, confidence, apart))
 
     def signature(self, metric: str) -> str:
         """Return the signature of a number measured on this set."""
