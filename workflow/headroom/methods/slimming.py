@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -81,6 +82,8 @@ def find_removable(
     """
     if not orders:
         raise HeadroomError("orders: none; give at least one criterion")
+    if lack := find_lack_of_skill(chooser) or find_lack_of_skill(held_out):
+        raise HeadroomError(lack)
     searched = [search_order(chooser, order, tolerance, repair) for order in orders]
     most = [max(found, key=lambda one: (one.loss.value <= tolerance, len(one.removed))) for found in searched]
     best = max(range(len(orders)), key=lambda place: (len(most[place].removed), -most[place].loss.value))
@@ -123,25 +126,33 @@ def remove_first(judge: Judge, order: Order, count: int, tolerance: float, repai
     )
 
 
+def find_lack_of_skill(judge: Judge) -> str:
+    """Return that the model scores no more than chance, on some resample of the examples; "" if it does on all."""
+    metric = judge.set.metrics[0]
+    full = judge.full  # first: what chance is depends on the labels, which the model names
+    chance = judge.set.chance(metric)
+    if full.resampled[metric].min() > chance:
+        return ""
+    return (
+        f"set {judge.set.name}: the model's {metric} is {full.scores[metric]:.4g}, not clearly above chance "
+        f"({chance:.4g}); what heads are worth cannot be seen, give other examples or more"
+    )
+
+
 def lost_share(judge: Judge, intervention: Intervention) -> Estimate:
     """Return the share of the main metric (above chance) that an intervention loses, with its 95 % interval.
 
     The interval is that of paired resamples. These do not see that other examples may change: with fewer than `FEW`
     changed ones the upper end is at least that of their exact (Clopper-Pearson) share, as if each lost everything.
-
-    Raises:
-        HeadroomError: If the model scores no more than chance.
+    Of a model that scores no more than chance nothing is known: NaN.
     """
     if not intervention:
         return Estimate(0.0, 0.0, 0.0)
+    if find_lack_of_skill(judge):
+        return Estimate(math.nan, math.nan, math.nan)
     metric = judge.set.metrics[0]
     chance, full, other = judge.set.chance(metric), judge.full, judge.outcome(intervention)
     before, after = full.resampled[metric] - chance, other.resampled[metric] - chance  # (resamples,)
-    if before.min() <= 0:
-        raise HeadroomError(
-            f"set {judge.set.name}: the model's {metric} is {full.scores[metric]:.4g}, not clearly above chance "
-            f"({chance:.4g}); what heads are worth cannot be seen, give other examples or more"
-        )
     value = (full.scores[metric] - other.scores[metric]) / (full.scores[metric] - chance)
     low, high = interval((before - after) / before)
     statistics = full.sample.statistics[metric] != other.sample.statistics[metric]  # (examples, k)

@@ -118,7 +118,7 @@ def count_removable(tables: StudyTables) -> Iterator[Reading]:
     chosen = rows_where(tested, run=main_run(tested, tables)).iloc[0]
     heads, total = float(chosen["heads_removed"]), float(chosen["heads_total"])
     compared = rows_where(tables.removable, set="check", run=chosen["run"], order=chosen["order"])
-    possible = compared[compared["loss"] <= chosen["tolerance"]]["heads_removed"].max()
+    possible = compared[compared["loss"] <= chosen["tolerance"]]["heads_removed"].max() if len(compared) else heads
     checks = rows_where(tables.removal, run=chosen["run"]).set_index("check")["value"]
     found = [
         Number("slim_heads", Estimate(heads), "count"),

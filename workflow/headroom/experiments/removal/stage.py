@@ -18,7 +18,7 @@ from headroom.experiments.removal.declared import REMOVABLE, REMOVAL, RemovalSet
 from headroom.methods.criteria import SCORES, criterion, criterion_scores
 from headroom.methods.judging import Judge
 from headroom.methods.orders import Order, least_important_first, read_order, read_scores
-from headroom.methods.slimming import Tried, find_removable, remove_first
+from headroom.methods.slimming import Tried, find_lack_of_skill, find_removable, remove_first
 from headroom.models.command import Judging, OneModelJob, open_engine
 from headroom.settings.job import read_epoch
 
@@ -92,6 +92,9 @@ def choose_heads(job: Removal, engine: Engine, held_out: Judge) -> tuple[list[Tr
         judged = engine.judged_set(job.check, job.pruning.test_examples)
         chooser = Judge(model, judged, replacements=held_out.replacements)
         orders = list_orders(job, job.scores, model)
+        if lack := find_lack_of_skill(chooser) or find_lack_of_skill(held_out):
+            logger.warning("no head is removed: %s", lack)
+            return try_first(held_out, orders[0], 0, settings)
         found = find_removable(chooser, held_out, orders, settings.tolerance, settings.repair)
         return [*found.compared, *found.tried], found.removed
     raise HeadroomError(

@@ -184,8 +184,16 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, tuple[Tens
         return model.count_cut(self.text)
 
     def chance(self, metric: str) -> float:
-        """Return the best score of a constant label; 0 for losses, which have no shares."""
-        return 0.0 if metric in ("loss", KL) or self._labels is None else self._labels.chance(metric)
+        """Return the best score of a constant label; 0 for losses, which have no shares.
+
+        Raises:
+            ValueError: If no model was judged yet, which names the labels (a programming error).
+        """
+        if metric in ("loss", KL):
+            return 0.0
+        if self._labels is None:
+            raise ValueError("chance of labels: judge a model first")
+        return self._labels.chance(metric)
 
     def predict(self, model: ClassificationModel, batch: LabelledBatch) -> Tensor:
         """Return the logarithms of all probabilities, (B, classes)."""
