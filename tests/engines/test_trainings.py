@@ -2,6 +2,7 @@
 
 import multiprocessing
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,6 +121,12 @@ def test_bfloat16_trains_on_the_cpu_and_keeps_float32_weights(kind, whole, tmp_p
     assert {weight.dtype for weight in weights if weight.is_floating_point()} == {torch.float32}
     assert not kind.same_models(tmp_path, whole[0], (1,))
     assert found[0].valid_loss == pytest.approx(whole[1][0].valid_loss, rel=0.1)
+
+
+def test_no_thread_is_started_on_the_cpu(kind, tmp_path, monkeypatch):
+    """Python would wait for ever for one that is started when memory is missing."""
+    monkeypatch.delattr(threading.Thread, "start")
+    kind.run(tmp_path, until=1)
 
 
 EARLY = (0.001, 0.5, 0.999)

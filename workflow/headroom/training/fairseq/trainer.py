@@ -84,6 +84,8 @@ def fairseq_arguments(
     flags["ddp-backend"] = (
         "legacy_ddp"  # sums gradients after the backward passes, also on the CPU and for missing gradients
     )
+    if on_cpu:  # no thread that prepares batches: were memory missing as it starts, Python would wait for it for ever
+        flags["data-buffer-size"] = 0
     switches = ["no-progress-bar", *(["cpu"] if on_cpu else []), *(["amp"] if training.precision == "float16" else [])]
     switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
     switches += ["share-all-embeddings"] if model.share_embeddings else []
