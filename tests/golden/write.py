@@ -40,6 +40,7 @@ TRIMMED = {
     "pruning.step": 0.25,
     "pruning.criteria": ["gradient-example"],
     "pruning.random_draws": 2,
+    "removal.tolerance": 0.7,  # of few examples the interval is wide
     "timing": {"shares": [0.5], "batch_sizes": [1, 4], "warmup": 1, "repeats": 6},
 }
 """What is changed in the studies that `headroom new` writes: keys of the study, or of its task."""

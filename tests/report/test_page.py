@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy
 import pandas
 import pytest
 from golden.conftest import Golden
@@ -123,10 +124,19 @@ RESCALED = {
 """By section, the columns in other units than the tables' (shares of the score or of heads), or means over runs."""
 
 
+def known_numbers(frames: list[pandas.DataFrame]) -> Iterator[pandas.Series]:
+    """Yield the columns of tables, the ends of intervals, and perplexities with theirs."""
+    for frame in frames:
+        yield from (pandas.to_numeric(frame[column], errors="coerce") for column in frame)
+        if {"metric", "value", "low", "high"} <= {*frame}:
+            ends = [frame[end] + frame.get("full", 0.0) for end in ("low", "high")]
+            yield from ends
+            yield from (numpy.exp(one[frame["metric"] == "loss"]) for one in (frame["value"], *ends))
+
+
 def test_numbers_are_cells_of_tables(golden: Golden) -> None:
     frames = [*(golden.tables.frame(name) for name in TABLES), golden.numbers]
-    columns = (pandas.to_numeric(frame[column], errors="coerce") for frame in frames for column in frame)
-    values = {float(value) for column in columns for value in column.dropna()}
+    values = {float(value) for column in known_numbers(frames) for value in column.dropna()}
     known = {rounded(sign * scale * value) for value in values for sign in (1, -1) for scale in (1, 100)}
     checked = 0
     for section, name, frame in rows_behind(golden):

@@ -76,14 +76,16 @@ def nats_of(logits: Tensor) -> Tensor:
     return cross_entropy(logits[:, :-1].double().transpose(1, 2), TARGETS, reduction="none")
 
 
-def metrics_of(logits: Tensor, rows: slice = slice(None)) -> dict[str, float]:
-    """Return the metrics of the stages on these strings."""
+def metrics_of(logits: Tensor, rows: slice = slice(None), full: Tensor | None = None) -> dict[str, float]:
+    """Return the metrics of the stages on these strings, the divergence from the logits of the full model if given."""
     nats, right = nats_of(logits)[rows], (logits[:, :-1].argmax(-1) == TARGETS)[rows]
+    own, whole = (found[rows, :-1].double().log_softmax(-1) for found in (logits, logits if full is None else full))
     characters = len(nats) * len(" a c > a b c")
     return {
         "next": 100 * float(right.double().mean()),
         "loss": float(nats.mean()),
         "bits": float(nats.sum()) / math.log(2) / characters,
+        "kl": float((whole.exp() * (whole - own)).sum(-1).mean()),
     }
 
 

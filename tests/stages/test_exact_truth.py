@@ -64,7 +64,7 @@ def assert_rows_are_brute_force(table, logits_of):
     """
     wrong = []
     for row in table.itertuples():
-        own, full = (metrics_of(logits_of(which), SETS[row.set])[row.metric] for which in (row, None))
+        own, full = (metrics_of(logits_of(which), SETS[row.set], logits_of(None))[row.metric] for which in (row, None))
         if (row.value, row.full, row.delta) != pytest.approx((own, full, own - full), abs=3e-6):
             wrong.append((row, own, full))
     assert not wrong, wrong[:5]
@@ -84,7 +84,7 @@ def test_ablation(letters, logits, tmp_path):
     outputs = ["--output", tmp_path / "table.csv", "--halves", tmp_path / "halves.csv"]
     run(ablation, letters, "--sets", "test", "choose", "--resamples", 20, *outputs)
     table, halves = ABLATION.read(tmp_path / "table.csv"), ABLATION_HALVES.read(tmp_path / "halves.csv")
-    assert len(table) == 2 * 27
+    assert len(table) == 2 * 36
     assert_rows_are_brute_force(table, lambda row: logits[without(ALL, place_of(row)) if row else ALL])
     assert (table[table["metric"] == "loss"]["delta"].abs() > 1e-3).any()
     for half, start in (("choose", 0), ("score", 1)):
@@ -104,7 +104,7 @@ def test_keep_one(letters, logits, tmp_path):
     """The best head of a layer has the highest main metric, and of equal ones the lowest loss, on a set."""
     run(keep_one, letters, "--sets", "test", "choose", "--resamples", 20, "--output", tmp_path / "table.csv")
     table = KEEP_ONE.read(tmp_path / "table.csv")
-    assert len(table) == 2 * 27
+    assert len(table) == 2 * 36
     assert_rows_are_brute_force(table, lambda row: logits[alone(place_of(row)) if row else ALL])
     for name, rows in SETS.items():
         found = [metrics_of(logits[alone(head)], rows) for head in range(9)]

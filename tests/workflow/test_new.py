@@ -137,7 +137,8 @@ def test_the_notebook_scores_draws_cuts_and_saves(here: Path, monkeypatch: pytes
     monkeypatch.setenv("TEXT", write("text.txt", STRINGS * 8))
     monkeypatch.setenv("MPLBACKEND", "agg")
     found: dict[str, Any] = {}
-    exec("\n".join(cell.source for cell in cells if cell.cell_type == "code"), found)
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    exec(code.replace("tolerance=0.02", "tolerance=0.9"), found)  # a model that needs most of its heads
     assert sorted(found["scores"]["name"]) == sorted(found["losses"]["name"])
     drawn = ElementTree.fromstring(headroom.atlas(found["scores"]))
     assert len([one for one in drawn.iter() if one.tag.endswith("title")]) == 9

@@ -11,7 +11,7 @@ from headroom.methods.criteria.gradient import gate_gradients, gradient_scores
 from headroom.methods.judging import Judge
 from headroom.models.classifier.judging import LabelledSet, LabelSet
 from headroom.models.classifier.model import ClassificationModel, workload
-from headroom.models.engine import CALIBRATION
+from headroom.models.engine import CALIBRATION, KL
 from models import ATTENTION, HOPS, STATES, UNITS, toy_text, write_self_attentive
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 
@@ -121,8 +121,10 @@ class TestScores:
         for classes in (2, 3, 5):
             gold, predicted, probabilities = answers(classes)
             nats = -numpy.log(probabilities[numpy.arange(200), gold])
-            found = LabelSet(gold, classes=classes, metrics=ALL).sample(predicted, nats, probabilities.max(1)).scores()
-            assert list(found) == [*ALL, "loss", CALIBRATION]
+            sure, apart = probabilities.max(1), numpy.arange(200.0)
+            found = LabelSet(gold, classes=classes, metrics=ALL).sample(predicted, nats, sure, apart).scores()
+            assert list(found) == [*ALL, "loss", CALIBRATION, KL]
+            assert found[KL] == 99.5
             average = "binary" if classes == 2 else "macro"
             assert found["accuracy"] == pytest.approx(100 * accuracy_score(gold, predicted))
             assert found["f1"] == pytest.approx(100 * f1_score(gold, predicted, average=average))
@@ -131,7 +133,7 @@ class TestScores:
 
     def test_one_label_for_all_has_no_correlation(self):
         same, ones = numpy.zeros(3, dtype=int), numpy.ones(3)
-        found = LabelSet([0, 1, 2], classes=3, metrics=ALL).sample(same, ones, ones).scores()
+        found = LabelSet([0, 1, 2], classes=3, metrics=ALL).sample(same, ones, ones, ones).scores()
         assert found["matthews"] == 0
         assert found["f1"] == pytest.approx(100 * (0.5 + 0 + 0) / 3)
         assert found["loss"] == 1
@@ -139,17 +141,19 @@ class TestScores:
     def test_resampled_ones_are_scores_of_the_resampled_examples(self):
         gold, predicted, probabilities = answers(3, seed=1)
         nats, sure = -numpy.log(probabilities[numpy.arange(200), gold]), probabilities.max(1)
-        sample = LabelSet(gold, classes=3, metrics=ALL).sample(predicted, nats, sure)
+        sample = LabelSet(gold, classes=3, metrics=ALL).sample(predicted, nats, sure, nats**2)
         drawn = numpy.random.default_rng(2).integers(200, size=200)
         weights = numpy.bincount(drawn, minlength=200)[None].astype(float)
-        again = LabelSet(gold[drawn], classes=3, metrics=ALL).sample(predicted[drawn], nats[drawn], sure[drawn])
+        of_drawn = predicted[drawn], nats[drawn], sure[drawn], nats[drawn] ** 2
+        again = LabelSet(gold[drawn], classes=3, metrics=ALL).sample(*of_drawn)
         found = {name: values[0] for name, values in sample.resampled(weights).items()}
         assert found == pytest.approx(again.scores())
 
     def test_the_calibration_error_is_the_distance_of_accuracy_from_confidence_within_bins(self):
         gold, sure = [0, 0, 0, 0, 1], numpy.array([0.95, 0.95, 0.55, 0.58, 1.0])  # bins 14, 14, 8, 8, 14
         predicted = numpy.array([0, 1, 0, 1, 1])
-        found = LabelSet(gold, classes=2, metrics=["accuracy"]).sample(predicted, numpy.zeros(5), sure).scores()
+        nats = numpy.zeros(5)
+        found = LabelSet(gold, classes=2, metrics=["accuracy"]).sample(predicted, nats, sure, nats).scores()
         above, below = abs(2 / 3 - (0.95 + 0.95 + 1.0) / 3), abs(1 / 2 - (0.55 + 0.58) / 2)
         assert found[CALIBRATION] == pytest.approx(100 * (3 * above + 2 * below) / 5)
 

@@ -13,7 +13,7 @@ from headroom.models.classifier.model import ClassificationModel
 from headroom.models.seq2seq.model import Seq2SeqModel
 from models import copied, write_decoder, write_translator
 
-FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+FILES = ["README.md", "config.json", "heads.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def load_study(configuration: object, source: str = "configuration") -> Study:
         own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
         within = {one["loc"][:-1] for one in own}  # and lists are short without invalid items
         own = [one for one in own if one["type"] != "too_short" or one["loc"] not in within]
-        lines = [OLD.get(str(one["loc"][0])) or explain_error(one, configuration) for one in own]
+        lines = [OLD.get(str(next(iter(one["loc"]), ""))) or explain_error(one, configuration) for one in own]
     except ValueError as error:
         lines = [str(error)]
     if lines:
