@@ -33,7 +33,6 @@ HERE = Path(__file__).parent
 LETTERS = ("a", "b", "c", "d", "e")
 SOURCES = ("the", "old", "red", "house", "a", "small", "dog", "sees", "many", "birds")
 TARGETS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-SHAPE = {"encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
 TRIMMED = {
     "sampling.resamples": 100,
     "relevance.examples": 4,
@@ -97,18 +96,25 @@ def bring_decoder() -> tuple[Any, Any, dict[str, list[str]]]:
     return model, tokenizer, {"txt": sorting(60, -1)}
 
 
-def bring_translator() -> tuple[Any, Any, dict[str, list[str]]]:
+def bring_translator(
+    layers: int = 2, heads: int = 4, width: int = 16, updates: int = 700
+) -> tuple[Any, Any, dict[str, list[str]]]:
     tokenizer = plain_tokenizer()
-    size = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64, "dropout": 0.0}
+    sides = ("encoder", "decoder")
+    shape = {
+        f"{side}_{name}": count for side in sides for name, count in (("layers", layers), ("attention_heads", heads))
+    }
+    size = {"d_model": width, "max_position_embeddings": 64, "dropout": 0.0}
+    size |= {f"{side}_ffn_dim": width for side in sides}
     marks = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
     tokens = {"vocab_size": len(tokenizer), "decoder_vocab_size": len(tokenizer), "forced_eos_token_id": None}
-    model = MarianMTModel(MarianConfig(**SHAPE, **size, **marks, **tokens))
+    model = MarianMTModel(MarianConfig(**shape, **size, **marks, **tokens))
 
     def batch(update: int) -> dict[str, Any]:
         source, target = translated(32, update)
         return encoded(tokenizer, source, "same") | {"labels": encoded(tokenizer, target)["labels"]}
 
-    learn(model, lambda update: {name: own for name, own in batch(update).items() if name != "same"}, 700)
+    learn(model, lambda update: {name: own for name, own in batch(update).items() if name != "same"}, updates)
     return model, tokenizer, dict(zip(("source", "target"), translated(60, -1)))
 
 

@@ -145,7 +145,7 @@ def test_the_notebook_scores_draws_cuts_and_saves(here: Path, monkeypatch: pytes
     assert found["curve"]["heads_removed"].iloc[[0, -1]].tolist() == [0, 9]
     removed = json.loads(Path("smaller/heads.json").read_text())["removed"]
     assert found["small"].heads.split() == removed
-    assert {str(head) for head in headroom.load("smaller").removed} == set(removed)
+    assert headroom.load("smaller").removed.split() == removed
 
 
 def test_the_notebook_is_committed_with_its_outputs() -> None:
