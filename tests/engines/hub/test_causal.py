@@ -8,7 +8,7 @@ import torch
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.models.causal.engine import CausalEngine
-from headroom.models.causal.model import CausalModel
+from headroom.models.causal.model import CausalModel, workload
 from headroom.models.causal.windows import cut_documents
 from headroom.models.weights import fuse_activations
 from headroom.settings.answers import WindowSettings
@@ -50,6 +50,20 @@ def test_windows_longer_than_the_model_reads_are_refused(written, tmp_path):
     model = engine.load(str(written))
     with pytest.raises(HeadroomError, match=r"windows.length: 128 exceeds the 32 tokens of the model; give less"):
         engine.batches(model, engine.examples("test"), 2)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("positions", [11, 32])
+def test_timed_windows_leave_room_for_generation(tmp_path, positions):
+    """Learned positions, which windows fill to the last."""
+    tokenizer, made = letter_tokenizer(ascii_lowercase), build_small("gpt2")
+    made.transformer.wpe.weight = torch.nn.Parameter(made.transformer.wpe.weight[:positions].clone())
+    made.config.update({"pad_token_id": tokenizer.pad_token_id, "n_positions": positions})
+    model = CausalModel.load(write_language_model(tmp_path / "gpt2", made, tokenizer), "cpu")
+    windows = cut_documents(model.tokenizer, ["a b c d e f " * 20], length=positions, stride=positions)
+    work = workload(model, windows, 2)
+    assert work.shape["length"] + work.shape["steps"] == positions
+    assert work.action(model, "generation")().shape[1] == positions
 
 
 @torch.inference_mode()

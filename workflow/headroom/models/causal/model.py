@@ -159,7 +159,7 @@ class CausalModel(HubModel[WindowBatch]):
 PARTS = ("prefill", "generation")
 
 STEPS = 16
-"""Generated tokens."""
+"""Generated tokens, if the model has room for twice as many."""
 
 
 @dataclass(frozen=True)
@@ -167,12 +167,13 @@ class CausalWorkload(Workload[CausalModel]):
     """One batch of an evaluation set: read at once, or continued by greedy generation with a cache."""
 
     batch: WindowBatch
+    steps: int
     parts = PARTS
 
     @property
     def shape(self) -> dict[str, int]:
         """Length of the padded windows in tokens, and steps of generation."""
-        return {"length": self.batch.tokens.shape[1], "steps": STEPS}
+        return {"length": self.batch.tokens.shape[1], "steps": self.steps}
 
     def action(self, model: CausalModel, part: str) -> Callable[[], object]:
         """Return the timed function: a forward pass that fills a cache, or a fixed number of steps after one."""
@@ -180,7 +181,7 @@ class CausalWorkload(Workload[CausalModel]):
         if part == "prefill":
             return lambda: whole(**self.batch.inputs, use_cache=True)
         return lambda: whole.generate(
-            **self.batch.inputs, max_new_tokens=STEPS, min_new_tokens=STEPS, do_sample=False, num_beams=1
+            **self.batch.inputs, max_new_tokens=self.steps, min_new_tokens=self.steps, do_sample=False, num_beams=1
         )
 
     def cache_bytes(self, model: CausalModel, part: str) -> int:  # noqa: ARG002
@@ -189,8 +190,9 @@ class CausalWorkload(Workload[CausalModel]):
 
 
 def workload(model: CausalModel, examples: Windows, size: int) -> CausalWorkload:
-    """Return a batch of windows of the set's middle lengths; errors as in `middle`."""
-    rows = examples.windows
+    """Return windows of the set's middle lengths, cut to leave room for generation; errors as in `middle`."""
+    rows, steps = examples.windows, min(STEPS, model.longest // 2)
     chosen = [rows[place] for place in middle([len(row.tokens) for row in rows], size)]
-    (batch,) = model.batches(Windows(chosen), size=size)
-    return CausalWorkload(batch)
+    cut = [replace(row, tokens=row.tokens[: model.longest - steps]) for row in chosen]
+    (batch,) = model.batches(Windows(cut), size=size)
+    return CausalWorkload(batch, steps)
