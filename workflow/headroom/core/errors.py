@@ -88,6 +88,7 @@ def run(work: Callable[[], None]) -> None:
     The status is `FULL_DISK` if the disk is full, otherwise 2.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # which logs every request to the Hub
     if not sys.warnoptions:  # deprecations inside libraries: users of a stage cannot act on them
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
