@@ -86,6 +86,7 @@ def test_any_set_of_heads_sliced_is_the_same_masked(data):
     assert {head for live in live_sites for head in live.kept_heads()} == {*all_heads(site_names(sites))} - removed
 
 
+@pytest.mark.long
 def test_any_set_of_heads_of_a_transformer_sliced_is_the_same_masked(translator, texts):
     plain = translator()
     plain.model.double()

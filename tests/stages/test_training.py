@@ -113,6 +113,7 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
     assert not list((tmp_path / "work").glob(".*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_them(task, made, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="headroom")
@@ -135,6 +136,7 @@ def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_th
     assert len(TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES[task])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog):
     caplog.set_level(logging.INFO, logger="headroom")
@@ -154,6 +156,7 @@ def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog)
     assert list(one["value"][loss]) == list(other["value"][loss])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_checkpoints_inside_the_first_epoch(task, made, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="headroom")

@@ -32,6 +32,7 @@ from trainings import (
 QUICK = {"batch_size": 4, "learning_rate": 0.005}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoder", ["new", "self-attentive"])
 def test_it_learns(untrained, tmp_path, encoder):
     if encoder == "self-attentive":
@@ -133,6 +134,7 @@ def test_a_loss_that_is_not_a_number_ends_it(classification, tmp_path):
     assert classification.last_whole(tmp_path) == 0
 
 
+@pytest.mark.long
 def test_mishaps_of_the_machine_are_told(classification, tmp_path):
     full = ": cannot write, no space left on the disk; free space"
     mishaps = [
@@ -178,12 +180,14 @@ def test_every_arm_trains_differently_and_repeatably(briefly):
     assert not wrong, wrong
 
 
+@pytest.mark.long
 def test_strength_zero_is_fine_tuning_to_the_bit(briefly):
     for clip_norm in (0.0, 0.05):
         zero = SvgdArm(alpha=1.0, strength=0.0)
         assert same(briefly(clip_norm=clip_norm), briefly(zero, clip_norm=clip_norm)), clip_norm
 
 
+@pytest.mark.long
 def test_gradients_are_rewritten_before_they_are_clipped(briefly, monkeypatch):
     """AdamW's gradient of one query weight in the first update."""
     seen, real = [], training.HeadGradients.on_pre_optimizer_step
