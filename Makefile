@@ -68,7 +68,7 @@ archives: environment  ## write all tables of finished studies, with resamples, 
 	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
 	@$(RUN) tools.reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
-test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (3 minutes on two cores)
+test: everything  ## ruff, and the tests that take seconds each, on tables of finished studies (3 to 5 minutes on two cores)
 	@$(CHECK) ruff check .
 	@$(CHECK) ruff format --check .
 	@$(PYTEST) -m "not (long or slow or browser or faults or conda or slurm)" $(REQUIRED)
