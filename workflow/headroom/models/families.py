@@ -30,7 +30,8 @@ class CachedEmptyAttention(EmptyAttention):
         super().__init__(live)
         names = ("layer_idx", "layer_id")  # GPT-Neo has the latter
         own = [getattr(live.attention, name) for name in names if hasattr(live.attention, name)]
-        self.layer: Any = own[0] if own else None
+        # keys of the source are read by this layer alone
+        self.layer: Any = own[0] if own and live.site.kind != "A" else None
 
     def forward(  # type: ignore[override]  # transformers passes the states by this name
         self, hidden_states: Tensor, *inputs: object, **options: Any
@@ -38,14 +39,12 @@ class CachedEmptyAttention(EmptyAttention):
         """Return the output at every position of the states (B, T, D), and no attention weights."""
         if self.layer is not None:
             for cache in (given for given in (*inputs, *options.values()) if isinstance(given, Cache)):
-                self._lengthen(cache, hidden_states, options.get("key_value_states"))
+                self._lengthen(cache, hidden_states)
         return super().forward(hidden_states)
 
-    def _lengthen(self, cache: Cache, states: Tensor, source: object) -> None:
+    def _lengthen(self, cache: Cache, states: Tensor) -> None:
         """Add a feature of zeros for each new position to the keys and values of the layer, (B, 1, T, 1)."""
         if isinstance(cache, EncoderDecoderCache):
-            if isinstance(source, Tensor):
-                return  # keys of the source are read by this layer alone
             cache = cache.self_attention_cache
         column = states.new_zeros(len(states), 1, states.shape[1], 1)
         cache.update(column, column, self.layer)

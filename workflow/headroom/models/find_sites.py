@@ -8,23 +8,23 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
 
+import transformers
 from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
-from transformers.pytorch_utils import Conv1D
 
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
+from headroom.models.attention import COUNTS, Parts, read_parts
 from headroom.models.families import find_family
 from headroom.models.self_attentive import HopAttention
-from headroom.models.sites import AttentionSite, Layout, MapObserver, Positions, hook_sites
+from headroom.models.sites import AttentionSite, MapObserver, Positions, hook_sites
 from headroom.models.weight_files import REFUSED
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
@@ -145,172 +145,120 @@ def check_tokenizer(
         )
 
 
-_SUFFIX = r"(_lin|_linear|_proj|_projection|_layer)?"
-_ROLES = {
-    "query": re.compile(f"(q|query){_SUFFIX}"),
-    "key": re.compile(f"(k|key){_SUFFIX}"),
-    "value": re.compile(f"(v|value){_SUFFIX}"),
-}
-_POSITIONS = re.compile(f"(pos|position)_(q|query|k|key){_SUFFIX}")
-"""Projections of relative positions, whose rows belong to heads like those of query and key (DeBERTa v2)."""
-
-_FUSED = {
-    "c_attn": Layout.FUSED,
-    "qkv_proj": Layout.FUSED,
-    "Wqkv": Layout.FUSED,
-    "query_key_value": Layout.INTERLEAVED,
-    "in_proj": Layout.INTERLEAVED,
-}
-"""Projections that hold queries, keys and values, by name."""
-
 _OF_SOURCE = re.compile(r".*(encoder_attn|encdecattention|cross_?attn|cross_?attention|encoder_attention)", re.I)
 """Attention from a decoder to the source, by its attribute."""
 
-_HEAD_WIDTHS = ("head_dim", "head_size", "key_value_proj_dim", "attention_head_size")
-_COUNTS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
+_TOWERS = re.compile(r"(.*\.)?(vision|visual|image|img|audio|speech|sound)[^.]*\..*")
+"""Modules that read images or sound, which text does not reach."""
+
 _WIDTHS = ("all_head_size", "embed_dim", "dim", "inner_dim", "split_size")
 _GROUP_SIZES, _GROUP_COUNTS = ("num_key_value_groups",), ("num_key_value_heads", "num_kv_heads")
 
+_NOT_ATTENTION = ("mamba", "conv", "linear", "recurrent", "delta", "kda", "ssm", "rwkv", "lightning")
+"""In the type of a layer by its configuration: mixers of positions without attention weights."""
+
 
 def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
-    """Return the sites of a model in table order: kinds E, A, D; layers counted from 1 in the order of the modules.
+    """Return the sites of a model that text reaches, in table order: kinds E, A, D; layers by the model's numbers.
+
+    Layers count from 1. Modules without a number of their own are numbered in order.
 
     Args:
         model: A model of transformers with all its heads.
 
     Raises:
-        HeadroomError: If its attention does not have the form described above; names the model class and the missing
-            part.
+        HeadroomError: If its attention is not understood; names the model class and the missing part.
     """
     if reason := REFUSED.get(model.config.model_type):
         raise _refusal(model, reason)
-    found: dict[str, list[AttentionSite]] = {"E": [], "A": [], "D": []}
+    config = model.config.get_text_config() if not model.config.is_encoder_decoder else model.config
+    found: dict[str, list[tuple[int, nn.Module, str, Parts | None]]] = {"E": [], "A": [], "D": []}
     for place, parent in model.named_modules():
         for attribute, module in parent.named_children():
-            kind = _kind_at(model, f"{place}.{attribute}")
-            layer = len(found[kind]) + 1
-            projections = _projections(module)
-            if isinstance(module, HopAttention):
-                found[kind].append(_hops(parent, attribute, module, layer))
-            elif projections:
-                found[kind].append(_site(model, parent, attribute, projections, kind, layer))
-    sites = [site for own in found.values() for site in own]
+            path = f"{place}.{attribute}"
+            kind = _kind_at(model, path, module)
+            layer = next((int(part) + 1 for part in path.split(".") if part.isdigit()), 0)
+            if not kind or _is_of_another_type(config, layer):
+                continue
+            try:
+                parts = read_parts(parent, attribute, config, others=find_family(model.config).others)
+            except HeadroomError as error:
+                raise _refusal(model, str(error)) from None
+            if parts or isinstance(module, HopAttention):
+                found[kind].append((layer, parent, attribute, parts))
+    sites = []
+    for kind, own in found.items():
+        numbers = [layer for layer, *_ in own]
+        if len(set(numbers)) < len(numbers) or not all(numbers):
+            numbers = list(range(1, len(numbers) + 1))
+        sites += [_site(model, kind, layer, *rest) for layer, (_, *rest) in zip(numbers, own)]
     if not sites:
         raise _refusal(model, "no module in it has projections named like query, key and value")
     return sites
 
 
-def _kind_at(model: PreTrainedModel, place: str) -> str:
-    """Return the kind of a site by its place: an encoder's, from a decoder to the source, or a decoder's."""
-    if getattr(model.config, "is_encoder_decoder", False):
-        if _OF_SOURCE.match(place.rpartition(".")[2]):
-            return "A"
-        return "E" if "encoder" in place.split(".") else "D"
-    return "D" if is_causal(model) else "E"
+def _kind_at(model: PreTrainedModel, place: str, module: nn.Module) -> str:
+    """Return the kind of a site by its place: an encoder's, from a decoder to the source, or a decoder's.
+
+    "" if text does not reach it: attention to a source that the model does not have, or to images or sound.
+    """
+    of_source = bool(_OF_SOURCE.match(place.rpartition(".")[2]))
+    if _TOWERS.match(place):
+        return ""
+    if model.config.is_encoder_decoder:
+        return "A" if of_source else "E" if "encoder" in place.split(".") else "D"
+    if of_source:
+        return ""
+    masked: Any = transformers.AutoModelForMaskedLM._model_mapping.get(type(model.config), None)
+    reads_all = (
+        isinstance(masked, type) and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
+    )
+    past = getattr(module, "is_causal", False) or (model.can_generate() and not reads_all)
+    return "D" if past else "E"
 
 
-def is_causal(model: PreTrainedModel) -> bool:
-    """Return whether a model predicts next tokens."""
-    return type(model).__name__.endswith(("ForCausalLM", "LMHeadModel"))
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The projections of an attention module by name."""
-
-    queries: str
-    keys: str
-    values: str
-    others: tuple[str, ...] = ()
-    layout: Layout = Layout.SPLIT
-
-
-def _projections(module: nn.Module) -> _Found | None:
-    """Return the projections of an attention module; None for another module."""
-    linears = _linears(module)
-    fused = [name for name in linears if name in _FUSED]
-    if fused and len(linears) <= 4:
-        name = fused[0]
-        return _Found(name, name, name, layout=_FUSED[name])
-    found = [[name for name in linears if pattern.fullmatch(name)] for pattern in _ROLES.values()]
-    if any(len(names) != 1 for names in found):
-        return None
-    (queries,), (keys,), (values,) = found
-    return _Found(queries, keys, values, tuple(name for name in linears if _POSITIONS.fullmatch(name)))
+def _is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
+    """Return whether a layer, from 1, computes no attention by the configuration's list of types."""
+    types = getattr(config, "layer_types", None) or ()
+    return 0 < layer <= len(types) and any(name in str(types[layer - 1]) for name in _NOT_ATTENTION)
 
 
 def _site(
-    model: PreTrainedModel, parent: nn.Module, attribute: str, named: _Found, kind: str, layer: int
+    model: PreTrainedModel, kind: str, layer: int, parent: nn.Module, attribute: str, parts: Parts | None
 ) -> AttentionSite:
     module = parent.get_submodule(attribute)
-    family = find_family(model.config)
-    others = dict.fromkeys((*named.others, *(name for name in family.others if hasattr(module, name))))
-    vectors = tuple(name for name in others if isinstance(getattr(module, name), nn.Parameter))
-    linears = tuple(name for name in others if name not in vectors)
-    known = {named.queries, named.keys, named.values, *others}
-    sizes = [count_outputs(module.get_submodule(name)) for name in (named.queries, named.keys, named.values)]
-    width, heads = _head_sizes(model, module, named, sizes)
-    groups = _count_groups(named.layout, sizes[0] // width, sizes[1] // width, heads)
-    if groups < 1 or heads % groups or sizes[1] != sizes[2]:
-        raise _refusal(model, f"keys and values of {type(module).__name__} are not equally wide, or not of its heads")
-    if kind == "E" and (getattr(module, "is_causal", False) or getattr(model.config, "is_decoder", False)):
-        raise _refusal(model, f"{type(module).__name__} attends only to the past; ask it as a language model")
+    if parts is None:
+        return _hops(parent, attribute, module, layer)
+    family, heads, groups = find_family(model.config), parts.heads, parts.groups
     return AttentionSite(
         site=Site(kind, layer, heads),
         parent=parent,
         attribute=attribute,
-        queries=named.queries,
-        keys=named.keys,
-        values=named.values,
-        others=linears,
-        vectors=vectors,
-        output_place=_output_place(model, parent, attribute, known, heads * width),
-        layout=named.layout,
+        queries=parts.queries,
+        keys=parts.keys,
+        values=parts.values,
+        others=parts.others,
+        vectors=parts.vectors,
+        output_place=parts.output,
+        layout=parts.layout,
         groups=None if groups == heads else tuple(head * groups // heads for head in range(heads)),
-        head_counts=_having(module, _COUNTS, heads),
-        head_widths=_having(module, _WIDTHS, heads * width),
+        head_counts=_having(module, COUNTS, heads),
+        head_widths=_having(module, _WIDTHS, heads * parts.width),
         group_sizes=_having(module, _GROUP_SIZES, heads // groups),
         group_counts=_having(module, _GROUP_COUNTS, groups),
         uses=family.count_uses(model.config, layer),
         kept=tuple(range(1, heads + 1)),
+        kept_whole=parts.kept_whole,
         empty=family.empty,
         adapt=family.adapt,
     )
-
-
-def _count_groups(layout: Layout, queries: int, keys: int, heads: int) -> int:
-    """Return the number of heads of keys and values, from the widths of projections in heads."""
-    if layout is Layout.SPLIT:
-        return keys
-    return heads if layout is Layout.INTERLEAVED else (queries - heads) // 2
-
-
-def _head_sizes(model: nn.Module, module: nn.Module, named: _Found, sizes: Sequence[int]) -> tuple[int, int]:
-    widths = [own for name in _HEAD_WIDTHS if isinstance(own := getattr(module, name, None), int)]
-    counts = [own for name in _COUNTS if isinstance(own := getattr(module, name, None), int)]
-    parts = 1 if named.layout is Layout.SPLIT else 3
-    if widths and not counts:
-        config: Any = model.config
-        return widths[0], sizes[0] // widths[0] if parts == 1 else int(config.num_attention_heads)
-    if not counts:
-        raise _refusal(model, f"{type(module).__name__} has no attribute with its number of heads")
-    if sizes[0] % counts[0]:
-        raise _refusal(
-            model, f"the {sizes[0]} features of {type(module).__name__} are not a multiple of its {counts[0]} heads"
-        )
-    return (widths[0] if widths else sizes[0] // parts // counts[0]), counts[0]
 
 
 def _having(module: nn.Module, names: Sequence[str], value: int) -> tuple[str, ...]:
     return tuple(name for name in names if getattr(module, name, None) == value)
 
 
-def count_outputs(projection: Any) -> int:
-    """Return the number of outputs of a projection, also of transformers' Conv1D."""
-    return int(projection.out_features if isinstance(projection, nn.Linear) else projection.nf)
-
-
-def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -> AttentionSite:
+def _hops(parent: nn.Module, attribute: str, module: Any, layer: int) -> AttentionSite:
     hops = module.hops.out_features
     return AttentionSite(
         site=Site("E", layer, hops),
@@ -319,35 +267,6 @@ def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -
         queries="hops",
         output_place="fully_connected",
         kept=tuple(range(1, hops + 1)),
-    )
-
-
-def _output_place(model: nn.Module, parent: nn.Module, attribute: str, known: set[str], width: int) -> str:
-    """Return the path of the output projection from `parent`: within the attention module, or beside it."""
-    module = parent.get_submodule(attribute)
-    inside = [name for name, child in _linears(module).items() if name not in known and _reads(child, width)]
-    if len(inside) == 1:
-        return f"{attribute}.{inside[0]}"
-    siblings = [
-        f"{sibling}.{place}".removesuffix(".")
-        for sibling, holder in parent.named_children()
-        if sibling != attribute
-        for place, child in holder.named_modules()
-        if _reads(child, width)
-    ]
-    if inside or len(siblings) != 1:
-        found = len(inside) or len(siblings)
-        raise _refusal(model, f"{type(module).__name__} has {found} layers that may be its output, not one")
-    return siblings[0]
-
-
-def _linears(module: nn.Module) -> dict[str, nn.Module]:
-    return {name: child for name, child in module.named_children() if isinstance(child, nn.Linear | Conv1D)}
-
-
-def _reads(module: nn.Module, width: int) -> bool:
-    return (isinstance(module, nn.Linear) and module.in_features == width) or (
-        isinstance(module, Conv1D) and module.nx == width
     )
 
 

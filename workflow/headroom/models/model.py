@@ -1,8 +1,11 @@
 """What all models of transformers have in common: their directory, tokenizer, sites and gates, and a check at load."""
 
+import logging
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,9 +26,18 @@ from headroom.models.head_model import HeadModel, seed_torch
 from headroom.models.readout import Predicted, Readout, read_tokens
 from headroom.models.sites import AttentionSite, MapObserver, Spans, pick_device
 from headroom.models.sliced import list_sites
-from headroom.models.verification import Trial, check_interventions, check_maps
+from headroom.models.verification import (
+    Trial,
+    check_causality,
+    check_interventions,
+    check_maps,
+    count_uses,
+    depends_on_batch,
+)
 from headroom.models.weights import build_model, fuse_activations, load_whole
 from headroom.settings.models import Dtype
+
+_log = logging.getLogger(__name__)
 
 _ROWS = 8
 """Sentences whose probabilities of all tokens exist at a time, beside their logits."""
@@ -42,11 +54,13 @@ class HubModel(HeadModel[Given]):
         longest: The maximum input length in tokens, special tokens included.
         kept_whole: Why its heads can be masked but not removed; "" if they can be removed.
         readout: The projection to logits.
+        equal_lengths: Whether batches have rows of one length only, as padding changes the results of the others.
     """
 
     task: ClassVar[str]
     model: PreTrainedModel
     kept_whole: str = ""
+    equal_lengths: bool = False
 
     def __init__(
         self, *, model: PreTrainedModel, sites: list[AttentionSite], tokenizer: PreTrainedTokenizerBase
@@ -113,6 +127,12 @@ class HubModel(HeadModel[Given]):
     def check(self, *, maps: bool = False, reload: bool = True) -> None:
         """Check gates, removal, with `reload` also of a model built again, and with `maps` attention weights."""
         trial = self.trial()
+        uses = count_uses(self.model, trial)
+        for live in self.live_sites:
+            live.uses = uses.get(live.site, live.uses)
+        if any(live.site.kind == "D" for live in self.live_sites) and self.model.can_generate():
+            check_causality(self.model, trial)
+        self.equal_lengths = depends_on_batch(self.model, trial)
         self.kept_whole = check_interventions(self.model, trial, reload=reload)
         if maps:
             check_maps(self.model, trial)
@@ -194,10 +214,34 @@ class HubModel(HeadModel[Given]):
         places = target.ge(0)
         return self.readout.predict(lambda: self.logits(batch), places, target[places])
 
+    def chunks(self, order: Sequence[int], lengths: Sequence[int], size: int) -> list[list[int]]:
+        """Return rows in batches of limited size, and of one length where others would change the results.
+
+        That is so in models whose padding is not masked everywhere, and where a longer row switches the frequencies of
+        all rotary positions (Phi-3).
+
+        Args:
+            order: The rows, by rising length.
+            lengths: The length of each row in tokens.
+            size: The largest number of rows of a batch.
+        """
+        apart = self.equal_lengths or max(lengths, default=0) > _find_switch(self.model)
+        if apart and len({*lengths}) > 1:
+            _log.info("batches have examples of one length each: in this model a longer one changes the others")
+        groups = [list(rows) for _, rows in groupby(order, key=lambda row: lengths[row] if apart else 0)]
+        return [rows[start : start + size] for rows in groups for start in range(0, len(rows), size)]
+
     def pad(self, rows: dict[str, list[list[int]]]) -> dict[str, Tensor]:
         """Return rows of tokens and their masks as tensors (B, T) on the model's device, padded on the right."""
         padded = self.tokenizer.pad(rows, return_tensors="pt", padding_side="right")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
+
+
+def _find_switch(model: PreTrainedModel) -> float:
+    """Return the length in tokens above which a model uses other rotary frequencies, for all rows of a batch."""
+    rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
+    changing = rope.get("rope_type") in ("longrope", "dynamic")
+    return float(rope["original_max_position_embeddings"]) if changing else math.inf
 
 
 def count_bytes(output: Any) -> int:

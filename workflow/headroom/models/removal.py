@@ -1,7 +1,9 @@
 """Real removal of heads: slices of projections, and interventions folded into the weights."""
 
+import copy
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -90,8 +92,9 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
     for projection in live.inputs:
         _select(projection, live.head_outputs(projection, places, shared), outputs=True)
     for name in live.vectors:
-        vector = live.attention.get_parameter(name)  # (K * d,)
-        setattr(live.attention, name, nn.Parameter(vector.detach()[blocks(places, width).to(vector.device)]))
+        vector = live.attention.get_parameter(name)  # (K * d,), (K, d) or (K,)
+        rows = blocks(places, len(vector) // len(live.kept)).to(vector.device)
+        setattr(live.attention, name, nn.Parameter(vector.detach()[rows]))
     _select(live.output, blocks(places, width))
     own = {name: len(keep) for name in live.head_counts} | {name: len(keep) * width for name in live.head_widths}
     own |= {name: len(keep) // len(shared) for name in live.group_sizes}
@@ -99,8 +102,17 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
     for name, value in own.items():
         setattr(live.attention, name, value)
     live.kept, live.groups = tuple(keep), groups
+    _count_in_configuration(live)
     if live.adapt:
         live.adapt(live)
+
+
+def _count_in_configuration(live: AttentionSite) -> None:
+    """Give an attention module, which may read its number of heads from the configuration, a copy with its own."""
+    config: Any = getattr(live.attention, "config", None)
+    if getattr(config, "num_attention_heads", None):
+        live.attention.config = copy.copy(config)
+        vars(live.attention.config).update(num_attention_heads=len(live.kept), num_key_value_heads=live.shared_heads)
 
 
 def _regroup(live: AttentionSite, places: list[int]) -> tuple[list[int], tuple[int, ...]]:

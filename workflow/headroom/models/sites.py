@@ -26,7 +26,8 @@ class EmptyAttention(nn.Module):
         self.output_place = ""
         if live.output_place.startswith(f"{live.attribute}."):
             self.output_place = live.output_place.removeprefix(f"{live.attribute}.")
-            self.add_module(self.output_place, live.output)
+            name = self.output_place.partition(".")[0]
+            self.add_module(name, live.attention.get_submodule(name))
 
     def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor | None, ...]:
         """Return the bias at every position of `query` (..., D), or an empty z, and no attention weights."""
@@ -41,7 +42,7 @@ class Layout(Enum):
 
     SPLIT = "a projection each"
     FUSED = "one projection: all queries, then all keys, then all values"
-    INTERLEAVED = "one projection: query, key and value of the first head, then those of the next"
+    INTERLEAVED = "one projection: the queries, the key and the value of the first group of heads, then of the next"
 
 
 @dataclass(kw_only=True)
@@ -70,6 +71,7 @@ class AttentionSite:
         bias_added: Whether the output projection was given a bias that the model's family lacks.
         empty: Makes the module of the site without heads.
         adapt: Adapts the attention module to its remaining heads, after each removal.
+        kept_whole: Why heads can be masked but not removed; "" if they can, as far as is known.
         origins: The head of keys and values of each head before any removal; empty if each has its own.
     """
 
@@ -93,6 +95,7 @@ class AttentionSite:
     bias_added: bool = False
     empty: Callable[["AttentionSite"], nn.Module] = EmptyAttention
     adapt: Callable[["AttentionSite"], None] | None = None
+    kept_whole: str = ""
     origins: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -133,13 +136,13 @@ class AttentionSite:
     def split_values(self, projected: Tensor) -> Tensor:
         """Return the values of each remaining head, (..., K, d), from the output of `value`, (..., width)."""
         count = len(self.kept)
-        if self.layout is Layout.INTERLEAVED:
-            return projected.unflatten(-1, (count, 3, -1))[..., 2, :]
         shared = self.shared_heads
-        if self.layout is Layout.FUSED:
+        if self.layout is Layout.INTERLEAVED:
+            projected = projected.unflatten(-1, (shared, count // shared + 2, -1))[..., -1, :]
+        elif self.layout is Layout.FUSED:
             projected = projected.unflatten(-1, (count + 2 * shared, -1))[..., count + shared :, :]
-        else:
-            projected = projected.unflatten(-1, (shared, -1))
+        else:  # a projection of keys and values has the values last (DeepSeek)
+            projected = projected.unflatten(-1, (shared, -1))[..., -self.head_width :]
         return projected if self.groups is None else projected[..., list(self.groups), :]
 
     @property
@@ -176,7 +179,15 @@ class AttentionSite:
             width = size // (count + 2 * own)
             starts = (0, count * width, (count + own) * width)
             return torch.cat([blocks(some, width) + start for some, start in zip((heads, shared, shared), starts)])
-        if self.groups is not None and projection is not self.attention.get_submodule(self.queries):
+        if self.layout is Layout.INTERLEAVED:
+            each, left = count // own, len(heads) // max(1, len(shared))
+            chosen = []
+            for place, group in enumerate(shared):
+                start = group * (each + 2)
+                queries = [start + head % each for head in heads[place * left : (place + 1) * left]]
+                chosen += [*queries, start + each, start + each + 1]
+            return blocks(chosen, size // (count + 2 * own))
+        if self.groups is not None and projection in self.query_key_value[1:]:
             return blocks(shared, size // own)
         return blocks(heads, size // count)  # projections may differ in outputs per head
 

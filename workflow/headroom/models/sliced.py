@@ -53,6 +53,8 @@ def _make_classes(family: type[PreTrainedConfig]) -> type[PreTrainedConfig]:
         whole = builder._model_mapping.get(family, None)
         if isinstance(whole, type):
             builder.register(made, _make_model(whole, made))
+    if base := transformers.AutoModel._model_mapping.get(family, None):  # from which classifiers build themselves
+        transformers.AutoModel.register(made, type(f"{_PREFIX}{base.__name__}", (base,), {"config_class": made}))
     return made
 
 
@@ -106,7 +108,10 @@ def configure(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTrai
 def find_builder(config: PreTrainedConfig, name: str) -> tuple[str, type[PreTrainedModel]]:
     """Return the class of transformers that builds models of a class, by their configuration, and this class."""
     found = ((task, getattr(transformers, task)._model_mapping.get(type(config), None)) for task in TASKS)
-    return next((task, own) for task, own in found if own is not None and own.__name__ == name)
+    for task, own in found:
+        if own is not None and own.__name__ == name:
+            return task, own
+    raise ValueError(f"transformers has no class that builds a {name} from its configuration")
 
 
 def plain_name(model: PreTrainedModel) -> str:

@@ -1,4 +1,7 @@
-"""A check of every loaded model: gates act in every use of a site, and a sliced model computes what a masked one does.
+"""Checks of every loaded model.
+
+Gates act in every use of a site, and a sliced model computes what a masked one does. No token of a language model is
+predicted from itself or later ones, and a row is computed as without the others of its batch.
 
 Compared are logits, and for a model that generates also the logits of every step of a generation with its cache. The
 sliced model is compared with the masked one, never with itself: a model that reloads as another one is not equal to it.
@@ -66,24 +69,71 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
             head reaches the output.
     """
     name = type(model).__name__
-    plain, _ = _run_masked(model, trial, frozenset())
-    expected = {live.site: live.uses for live in _sites_with_heads(model)}
+    plain, expected = _run_masked(model, trial, frozenset())
     if not plain[0].isfinite().all():
         raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
-    reason = find_family(model.config).kept_whole
+    reasons = (live.kept_whole for live in _sites_with_heads(model) if live.kept_whole)
+    reason = find_family(model.config).kept_whole or next(reasons, "")
     for removed in _removals(model):
         masked, reached = _run_masked(model, trial, removed)
         for site, times in reached.items():
-            if not times == expected[site] > 0:
-                raise HeadroomError(
-                    f"{name}: its attention module {site.layer} runs {times} times in one pass, "
-                    f"not {expected[site]}, its heads do not belong to one layer; give another model"
-                )
+            if times != expected[site]:
+                raise HeadroomError(f"{name}: site {site} runs {expected[site]} times in one pass, but {times} masked")
         reason = reason or _compare_sliced(model, trial, reload, removed, plain, masked)
     embedded = model.get_input_embeddings()(trial.inputs["input_ids"])
     if torch.equal(masked[0], plain[0]) and embedded.any():  # heads have nothing to read in tokens without embeddings
         raise HeadroomError(f"{name}: its logits are the same with all heads masked; give a model that uses its heads")
     return reason
+
+
+@torch.no_grad()
+def count_uses(model: PreTrainedModel, trial: Trial) -> dict[Site, int]:
+    """Return how often each site with heads runs in one pass: layers may share it, or be repeated.
+
+    Raises:
+        HeadroomError: If text does not reach one of them.
+    """
+    uses = _run_masked(model, trial, frozenset())[1]
+    if missed := [str(site) for site, times in uses.items() if not times]:
+        raise HeadroomError(f"{type(model).__name__}: text does not reach site {missed[0]}; give another model")
+    return uses
+
+
+@torch.no_grad()
+def check_causality(model: PreTrainedModel, trial: Trial) -> None:
+    """Check that the logits at a position do not change with the tokens after it.
+
+    Raises:
+        HeadroomError: If they do: such a model reads what it should predict.
+    """
+    name = next(name for name in ("decoder_input_ids", "input_ids") if name in trial.inputs)
+    tokens = trial.inputs[name]
+    changed = tokens.clone()
+    changed[:, -1] = (tokens[:, -1] + 1) % int(tokens.max() + 1)
+    before, after = (model(**{**trial.inputs, name: own})[0][:, :-1] for own in (tokens, changed))
+    if not _equal(before, after):
+        raise HeadroomError(
+            f"{type(model).__name__}: predictions change with the tokens after them: it reads what it should predict; "
+            "give a model with is_decoder: true, or ask a masked language model by task: masked"
+        )
+
+
+@torch.no_grad()
+def depends_on_batch(model: PreTrainedModel, trial: Trial) -> bool:
+    """Return whether the logits of the shorter row of a trial are other ones in a batch than alone."""
+    lengths = trial.inputs["attention_mask"].sum(1)
+    row = int(lengths.argmin())
+    alone = dict(trial.inputs)
+    for name, tensor in trial.inputs.items():
+        if isinstance(tensor, Tensor):
+            alone[name] = tensor[row : row + 1, : None if name.startswith("decoder") else int(lengths[row])]
+    whole, single = model(**trial.inputs)[0][row], model(**alone)[0][0]
+    return not _equal(whole[: len(single)] if whole.dim() > 1 else whole, single)
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    """Return whether logits are equal up to rounding."""
+    return bool((one - other).abs().max() <= _ROUNDING * torch.finfo(one.dtype).eps * one.abs().max())
 
 
 @torch.no_grad()
@@ -97,7 +147,8 @@ def check_maps(model: PreTrainedModel, trial: Trial) -> None:
     sites = _sites_with_heads(model)
 
     def see(site: Site, weights: Tensor) -> None:
-        seen[site] = float((weights.double().sum(-1) - 1).abs().median())  # rows of padding may be anything
+        sums = weights.double().sum(-1).median()  # rows of padding may be anything
+        seen[site] = float(abs(sums - 1) if sums > 1 or not sums > 0 else 0)  # a sink takes a part (gpt-oss)
 
     with attention_maps(sites, see):
         model(**trial.inputs)
@@ -119,7 +170,7 @@ def _removals(model: PreTrainedModel) -> Iterator[frozenset[Head]]:
     sites = _sites_with_heads(model)
     heads = [head for live in sites for head in live.kept_heads()]
     yield frozenset(head for head in heads if head.head % 2)
-    yield frozenset(head for head in heads if head.layer == 1)
+    yield frozenset(head for head in heads if head.layer == heads[0].layer)
     if sites[-1].groups is not None:
         yield frozenset(sites[-1].kept_heads()[: sites[-1].groups.count(sites[-1].groups[0])])
     yield frozenset(heads)

@@ -69,9 +69,9 @@ class CausalModel(HubModel[WindowBatch]):
         longest = max(len(row.tokens) for row in rows)
         if longest > self.longest:
             raise HeadroomError(f"windows.length: {longest} exceeds the {self.longest} tokens of the model; give less")
-        order = sorted(range(len(rows)), key=lambda place: (len(rows[place].tokens), place))
-        chunks = (order[start : start + size] for start in range(0, len(order), size))
-        return [self._batch(chunk, [rows[place] for place in chunk]) for chunk in chunks]
+        lengths = [len(row.tokens) for row in rows]
+        order = sorted(range(len(rows)), key=lambda place: (lengths[place], place))
+        return [self._batch(chunk, [rows[place] for place in chunk]) for chunk in self.chunks(order, lengths, size)]
 
     def trial(self) -> Trial:
         """Return two short texts of different lengths, and the same with padding on the left as a prompt."""

@@ -104,8 +104,7 @@ class ClassificationModel(HubModel[LabelledBatch]):
         rows = {name: encoded[name] for name in find_accepted_inputs(self.model, encoded)}
         lengths = [len(row) for row in rows["input_ids"]]
         order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
-        chunks = (order[start : start + examples] for start in range(0, len(order), examples))
-        return [self._batch(chunk, rows, labels) for chunk in chunks]
+        return [self._batch(chunk, rows, labels) for chunk in self.chunks(order, lengths, examples)]
 
     def count_cut(self, text: LabelledText) -> int:
         """Return the number of examples that `batches` cuts to what the model reads."""
