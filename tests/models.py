@@ -167,7 +167,6 @@ TASKS = {
     **dict.fromkeys(CLASSIFIERS, "AutoModelForSequenceClassification"),
 }
 
-REFUSED = {"falcon": "features of FalconAttention are not a multiple"}
 MASKED_ONLY = {"olmo2": "normalised over all heads", "bloom": "position bias", "mpnet": "position bias"}
 EAGER_ONLY = ("bloom", "gemma2", "gpt-neo", "gpt-j", "deberta", "deberta-v2", "deberta-v3", "mpnet")
 ATTENTIONS = [

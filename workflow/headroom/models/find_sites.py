@@ -22,7 +22,7 @@ from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.models.attention import COUNTS, Parts, read_parts
-from headroom.models.families import find_family
+from headroom.models.families import KEY, find_family
 from headroom.models.self_attentive import HopAttention
 from headroom.models.sites import AttentionSite, MapObserver, Positions, hook_sites
 from headroom.models.weight_files import REFUSED
@@ -178,7 +178,7 @@ def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
             path = f"{place}.{attribute}"
             kind = _kind_at(model, path, module)
             layer = next((int(part) + 1 for part in path.split(".") if part.isdigit()), 0)
-            if not kind or _is_of_another_type(config, layer):
+            if not kind or is_of_another_type(config, layer):
                 continue
             try:
                 parts = read_parts(parent, attribute, config, others=find_family(model.config).others)
@@ -206,18 +206,19 @@ def _kind_at(model: PreTrainedModel, place: str, module: nn.Module) -> str:
     if _TOWERS.match(place):
         return ""
     if model.config.is_encoder_decoder:
-        return "A" if of_source else "E" if "encoder" in place.split(".") else "D"
+        first = re.search(r"(en|de)coder\.", place)
+        return "A" if of_source else "E" if first and first[1] == "en" else "D"
     if of_source:
         return ""
-    masked: Any = transformers.AutoModelForMaskedLM._model_mapping.get(type(model.config), None)
-    reads_all = (
-        isinstance(masked, type) and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
-    )
+    known: str = getattr(model.config, KEY, {}).get("type", model.config.model_type)
+    family = transformers.CONFIG_MAPPING[known] if known in transformers.CONFIG_MAPPING else None
+    masked: Any = transformers.AutoModelForMaskedLM._model_mapping.get(family, None)
+    reads_all = masked and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
     past = getattr(module, "is_causal", False) or (model.can_generate() and not reads_all)
     return "D" if past else "E"
 
 
-def _is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
+def is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
     """Return whether a layer, from 1, computes no attention by the configuration's list of types."""
     types = getattr(config, "layer_types", None) or ()
     return 0 < layer <= len(types) and any(name in str(types[layer - 1]) for name in _NOT_ATTENTION)

@@ -65,9 +65,9 @@ def _make_model(whole: Any, config_class: type[PreTrainedConfig]) -> type[PreTra
         whole.__init__(self, config, *inputs, **options)
         self.live_sites = _slice(self)
 
-    made: type[PreTrainedModel] = type(
-        f"{_PREFIX}{whole.__name__}", (whole,), {"__init__": build, "config_class": config_class}
-    )
+    # buffers are initialised like those of transformers' own classes, not of "custom code" (Falcon-H1)
+    own = {"__init__": build, "config_class": config_class, "__module__": whole.__module__}
+    made: type[PreTrainedModel] = type(f"{_PREFIX}{whole.__name__}", (whole,), own)
     return made
 
 
