@@ -8,7 +8,7 @@ import platform
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
+from headroom.models.families import KEY
 from headroom.models.find_sites import first_line, is_of_another_type
 from headroom.models.sliced import TASKS, list_sites
 from headroom.models.verification import Trial, check_causality, check_interventions, count_uses, depends_on_batch
@@ -75,61 +76,74 @@ class Verdict:
 
     Attributes:
         type: Its name in configurations.
-        model: The class of the model.
-        found: `exact` if heads can be removed, `gates` if they can be masked only, `refused`, or `not built`.
+        found: `exact` if heads can be removed, `gates` if they can be masked only, `half-seen` if it has more layers
+            with attention by its configuration than were found, `refused`, or `not built`.
         reason: Why; "" if exact.
-        layers: Its layers with attention that were found, by the model's own numbers.
-        expected: The number of layers with attention by its configuration.
+        layers: The layers with attention, by the model's own numbers, and the number of all; "" if none were found.
     """
 
     type: str
-    model: str
     found: str
     reason: str = ""
-    layers: tuple[int, ...] = ()
-    expected: int = 0
+    layers: str = ""
 
 
-def take_census(task: str, types: tuple[str, ...] = ()) -> Iterator[Verdict]:
-    """Yield the verdict on each type of model of a task.
+def take_census(task: str, types: Collection[str] = ()) -> list[Verdict]:
+    """Return the verdicts on the types of models of a task, in the order of their names.
 
     Args:
         task: The class of transformers that builds its models, e.g. `AutoModelForCausalLM`.
-        types: The types; all if there are none.
+        types: The types; all that transformers has if there are none.
     """
-    for config_class, own in getattr(transformers, task)._model_mapping.items():
-        model_class = own[0] if isinstance(own, tuple) else own
-        if not types or config_class.model_type in types:
-            yield _judge(config_class, model_class, task)
+    known = {config.model_type: config for config in getattr(transformers, task)._model_mapping}
+    own = (name for name in sorted(known) if not name.startswith(KEY))  # but for those of this package
+    return [_judge(known[name], task) for name in own if name in types or not types]
 
 
-def _judge(config_class: type[PreTrainedConfig], model_class: type[PreTrainedModel], task: str) -> Verdict:
-    said = {"type": config_class.model_type, "model": model_class.__name__}
-    model, problem = _build(config_class, model_class, task)
+def _judge(config_class: type[PreTrainedConfig], task: str) -> Verdict:
+    name, layers = config_class.model_type, ""
+    model, problem = _build(config_class, task)
     if model is None:
-        return Verdict(**said, found="not built", reason=problem)
+        return Verdict(name, "not built", problem)
     trial = make_trial(model)
     try:
         sites = list_sites(model)
-        numbers = tuple(sorted({live.site.layer for live in sites}))
-        said |= {"layers": numbers, "expected": _count_layers(model.config)}
-        count_uses(model, trial)
-        if any(live.site.kind == "D" for live in sites) and model.can_generate():
+        layers = _name_layers(model.config, {live.site.layer for live in sites})
+        uses = count_uses(model, trial)
+        if any(site.kind == "D" for site in uses) and model.can_generate():
             check_causality(model, trial)
         depends_on_batch(model, trial)
         reason = check_interventions(model, trial)
     except HeadroomError as error:
-        return Verdict(**said, found="refused", reason=str(error).removeprefix(f"{model_class.__name__}: "))
+        return Verdict(name, "refused", str(error).removeprefix(f"{type(model).__name__}: "), layers)
     except Exception as error:
-        return Verdict(**said, found="refused", reason=f"it fails ({first_line(error)})")
-    return Verdict(**said, found="gates" if reason else "exact", reason=reason)
+        return Verdict(name, "refused", f"it fails ({first_line(error)})", layers)
+    for kind in {site.kind for site in uses} - {"A"}:
+        times = [number for site, number in uses.items() if site.kind == kind]
+        if _count_layers(model.config) not in (len(times), sum(times)):  # layers may share a site
+            return Verdict(name, "half-seen", f"its configuration has {_count_layers(model.config)}", layers)
+    return Verdict(name, "gates" if reason else "exact", reason, layers)
 
 
-def _build(
-    config_class: type[PreTrainedConfig], model_class: type[PreTrainedModel], task: str
-) -> tuple[PreTrainedModel | None, str]:
-    """Return a tiny model that runs, or None and the first reason why none does."""
-    problems = []
+def _name_layers(config: PreTrainedConfig, found: Collection[int]) -> str:
+    return f"{', '.join(map(str, sorted(found)))} of {len(_list_layers(config))}"
+
+
+def _list_layers(config: PreTrainedConfig) -> list[bool]:
+    """Return for each layer by a configuration, of an encoder-decoder those of one stack, whether it has attention."""
+    stack: Any = getattr(config, "encoder", config) if config.is_encoder_decoder else config
+    text = config if stack is config and config.is_encoder_decoder else stack.get_text_config()
+    return [not is_of_another_type(text, number + 1) for number in range(getattr(text, "num_hidden_layers", 0))]
+
+
+def _count_layers(config: PreTrainedConfig) -> int:
+    return sum(_list_layers(config))
+
+
+def _build(config_class: type[PreTrainedConfig], task: str) -> tuple[PreTrainedModel | None, str]:
+    """Return a tiny model that runs, or None and a reason why none does."""
+    own = getattr(transformers, task)._model_mapping[config_class]
+    model_class, problems = own[0] if isinstance(own, tuple) else own, []
     for variant in _VARIANTS:
         try:
             config = shrink(config_class, variant)
@@ -146,37 +160,40 @@ def _build(
                     weights.data.normal_(0, 0.2)
             model(**make_trial(model).inputs)
             return model, ""
-        except Exception as error:
+        except Exception as error:  # configurations are validated in many places
             problems.append(first_line(error))
-    return None, next((one for one in reversed(problems[:2]) if one != problems[0]), problems[0])
+    return None, problems[0]
 
 
-def shrink(config_class: type[PreTrainedConfig], variant: dict[str, Any]) -> PreTrainedConfig:
+def shrink(config_class: type[PreTrainedConfig], variant: Mapping[str, Any]) -> PreTrainedConfig:
     """Return the configuration of a tiny model of a type: its defaults, with every size small.
 
     There are as many layers as have one of each kind by the defaults, and at least two.
+
+    Args:
+        config_class: The class of its configuration.
+        variant: Values of settings, where it has them.
     """
     default = config_class()
-    counts = {value for name, value in vars(default).items() if _LAYERS.fullmatch(name)}
-    lists = [value for value in vars(default).values() if isinstance(value, list) and isinstance(value[:1], list)]
-    kinds = [value for value in lists if len(value) in counts or not counts]
-    kinds.append(list(getattr(default, "layer_types", None) or ()))  # computed by some
-    layers = max([2, *(own.index(kind) + 1 for own in kinds for kind in {*map(str, own)} if kind in own)])
+    own = {name: value for name, value in vars(default).items() if not name.startswith("_")}
+    counts = {value for name, value in own.items() if _LAYERS.fullmatch(name)}
+    lists = [value for value in own.values() if isinstance(value, list) and (len(value) in counts or not counts)]
+    kinds = [getattr(default, "layer_types", None) or (), *lists]
+    firsts = [[*value].index(kind) + 1 for value in kinds for kind in value if isinstance(kind, str)]
+    layers = max([2, *firsts])
     given: dict[str, Any] = {}
-    for name, value in vars(default).items():
+    for name, value in own.items():
         if isinstance(value, PreTrainedConfig):
             given[name] = shrink(type(value), variant)
         elif isinstance(value, list | tuple) and len(value) in counts:
             given[name] = value[:layers]
-        elif _LAYERS.fullmatch(name) and isinstance(value, int):
+        elif isinstance(value, int) and _LAYERS.fullmatch(name):
             given[name] = layers
-        elif isinstance(value, int) and not isinstance(value, bool) or name.endswith("token_id"):
-            sizes = (size for pattern, size in _SIZES.items() if re.fullmatch(pattern, name))
-            given[name] = next(sizes, value)
-        elif isinstance(value, float | bool | str) and not name.startswith("_"):
+        elif type(value) is int or name.endswith("token_id"):
+            given[name] = next((size for pattern, size in _SIZES.items() if re.fullmatch(pattern, name)), value)
+        elif isinstance(value, float | bool | str):
             given[name] = value
-    given |= {name: value for name, value in variant.items() if name in vars(default)}
-    return config_class(**given)
+    return config_class(**given | {name: value for name, value in variant.items() if name in own})
 
 
 def make_trial(model: PreTrainedModel) -> Trial:
@@ -193,14 +210,6 @@ def make_trial(model: PreTrainedModel) -> Trial:
         return Trial(inputs, {"input_ids": inputs["input_ids"], "attention_mask": mask})
     prompt = {"input_ids": inputs["input_ids"].flip(1), "attention_mask": mask.flip(1)}
     return Trial(inputs, prompt if generates else None)
-
-
-def _count_layers(config: PreTrainedConfig) -> int:
-    """Return the number of layers with attention by a configuration; of an encoder-decoder those of one stack."""
-    stack = getattr(config, "encoder", config) if config.is_encoder_decoder else config
-    text = stack if stack is config and config.is_encoder_decoder else stack.get_text_config()
-    layers = int(getattr(text, "num_hidden_layers", 0))
-    return sum(not is_of_another_type(text, layer) for layer in range(1, layers + 1))
 
 
 class FamiliesJob(Job):
@@ -221,21 +230,13 @@ def run(job: FamiliesJob) -> None:
         "",
     ]
     for task, about in TASKS.items():
-        found = list(take_census(task, job.types))
-        counts = Counter(one.found for one in found)
-        lines += [
-            f"## As {about}",
-            "",
-            f"{len(found)} types: {', '.join(f'{n} {name}' for name, n in counts.items())}.",
-        ]
-        lines += ["", "| type | heads | layers | why |", "|---|---|---|---|"]
-        lines += [_row(one) for one in sorted(found, key=lambda one: one.type)] + [""]
+        found = take_census(task, job.types)
+        counts = ", ".join(f"{number} {name}" for name, number in Counter(one.found for one in found).most_common())
+        lines += [f"## As {about}", "", f"{len(found)} types: {counts}.", ""]
+        lines += ["| type | heads | layers with attention | why |", "|---|---|---|---|"]
+        lines += [f"| {one.type} | {one.found} | {one.layers} | {one.reason.replace('|', ' ')} |" for one in found]
+        lines.append("")
     if job.types:
         print("\n".join(lines))
     else:
         write_lines(job.output, lines)
-
-
-def _row(verdict: Verdict) -> str:
-    layers = f"{len(verdict.layers)} of {verdict.expected}" if verdict.layers else ""
-    return f"| {verdict.type} | {verdict.found} | {layers} | {verdict.reason.replace('|', ' ')} |"

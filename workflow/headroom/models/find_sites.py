@@ -154,8 +154,8 @@ _TOWERS = re.compile(r"(.*\.)?(vision|visual|image|img|audio|speech|sound)[^.]*\
 _WIDTHS = ("all_head_size", "embed_dim", "dim", "inner_dim", "split_size")
 _GROUP_SIZES, _GROUP_COUNTS = ("num_key_value_groups",), ("num_key_value_heads", "num_kv_heads")
 
-_NOT_ATTENTION = ("mamba", "conv", "linear", "recurrent", "delta", "kda", "ssm", "rwkv", "lightning")
-"""In the type of a layer by its configuration: mixers of positions without attention weights."""
+_NOT_ATTENTION = ("mamba", "conv", "linear", "recurrent", "delta", "kda", "ssm", "rwkv", "lightning", "mlp", "moe")
+"""In the type of a layer by its configuration: mixers of positions without attention weights, or no mixer."""
 
 
 def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
@@ -211,8 +211,9 @@ def _kind_at(model: PreTrainedModel, place: str, module: nn.Module) -> str:
     if of_source:
         return ""
     known: str = getattr(model.config, KEY, {}).get("type", model.config.model_type)
-    family = transformers.CONFIG_MAPPING[known] if known in transformers.CONFIG_MAPPING else None
-    masked: Any = transformers.AutoModelForMaskedLM._model_mapping.get(family, None)
+    masked: Any = None
+    if known in transformers.CONFIG_MAPPING:  # which has no `get` of its own
+        masked = transformers.AutoModelForMaskedLM._model_mapping.get(transformers.CONFIG_MAPPING[known], None)
     reads_all = masked and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
     past = getattr(module, "is_causal", False) or (model.can_generate() and not reads_all)
     return "D" if past else "E"
