@@ -297,6 +297,18 @@ def write_encoder(
     return directory
 
 
+def write_masked(directory: Path, family: str = "bert", **more: Any) -> Path:
+    """Write a random masked language model and the tokenizer of `write_encoder`, and return the directory."""
+    tokenizer = toy_tokenizer(family)
+    configuration = toy_configuration(family, tokens=len(tokenizer), **more)
+    torch.manual_seed(0)
+    model: Any = transformers.AutoModelForMaskedLM.from_config(configuration)
+    spread(model)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory
+
+
 def toy_configuration(
     family: str,
     *,

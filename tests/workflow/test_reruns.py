@@ -57,6 +57,11 @@ OWN: dict[str, Any] = {
             "released": {"path": "decoder"},
             "pairs": {"path": "text/train.tsv"},
         },
+        "gaps": {
+            "task": "masked",
+            "corpus": {"source": "files", "path": "text/train.source"},
+            "released": {"path": "decoder"},
+        },
     },
 }
 """A study of text, trees and models of the user's own, which the tiny one has not."""
@@ -150,7 +155,7 @@ def keys_of(job: PlannedJob) -> list[str]:
     """Return the keys of the configuration that a program takes: those of the sections of its job."""
     kind = job_of(importlib.import_module(module_of(job.stage)))
     engine = job.decided.get("engine", "none")
-    told = {name for name in kind.model_fields if name in job.decided or OWN_SECTIONS.get(name) == engine}
+    told = {name for name in kind.model_fields if name in job.decided or engine in OWN_SECTIONS.get(name, ())}
     named = (name.partition(".") for name, _ in list_flags(kind) if "." in name)
     return [f"{SECTIONS.get(name, name)}.{key}" for name, _, key in named if name in told]
 

@@ -1,7 +1,7 @@
 """What a notebook calls: models and lists of texts in, data frames out. Stages call the same functions.
 
-Texts are documents for a language model, a sentence (or two) with a label for a classifier, and pairs of a source and a
-target for a translation model.
+Texts are documents for a language model, masked or not, a sentence (or two) with a label for a classifier, and pairs
+of a source and a target for a translation model.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,16 @@ from headroom.methods.orders import Order, least_important_first
 from headroom.methods.slimming import Removable, find_removable
 from headroom.models import load as loading
 from headroom.models.causal.judging import WindowSet
-from headroom.models.causal.model import CausalModel
+from headroom.models.causal.model import WindowModel
 from headroom.models.causal.windows import cut_documents
 from headroom.models.classifier.judging import LabelledSet
 from headroom.models.classifier.model import ClassificationModel
+from headroom.models.masked.model import MaskedModel, MaskedSet
+from headroom.models.masked.windows import mask_documents
 from headroom.models.model import HubModel
 from headroom.models.seq2seq.judging import Seq2SeqSet
 from headroom.models.sources import locate
-from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings, MaskedWindowSettings, WindowSettings
 from headroom.settings.models import HubModelSettings
 
 Texts = Sequence[str] | Sequence[tuple[str, ...]]
@@ -81,12 +84,16 @@ def make_set(model: HubModel[Any], texts: Texts, name: str = "texts", *, length:
     Raises:
         HeadroomError: If the texts are not those of the model's kind.
     """
-    if isinstance(model, CausalModel):
+    if isinstance(model, WindowModel):
         if not all(isinstance(text, str) for text in texts):
             raise HeadroomError("texts: not all are strings; a language model reads documents")
         size = min(length or WindowSettings().length, model.longest)
-        windows = cut_documents(model.tokenizer, [str(text) for text in texts], length=size, stride=size)
-        return WindowSet(name=name, windows=windows, windows_at_once=8, resamples=RESAMPLES, about=f"windows of {size}")
+        cut, kind, about = cut_documents, WindowSet, f"windows of {size}"
+        if isinstance(model, MaskedModel):
+            share = MaskedWindowSettings().masked_share
+            cut, kind, about = partial(mask_documents, masked_share=share), MaskedSet, f"{about},{share:g} masked"
+        windows = cut(model.tokenizer, [str(text) for text in texts], length=size, stride=size)
+        return kind(name=name, windows=windows, windows_at_once=8, resamples=RESAMPLES, about=about)
     if any(isinstance(text, str) or len(text) < 2 for text in texts):
         raise HeadroomError("texts: not all are pairs; give (sentence, label), or (source, target)")
     *sides, last = ([str(part) for part in parts] for parts in zip(*texts, strict=True))

@@ -20,11 +20,13 @@ from headroom.models.families import KEY
 from headroom.models.find_sites import find_sites
 from headroom.models.removal import add_bias, remove_heads
 from headroom.models.sites import AttentionSite, site_names
+from headroom.settings.models import BUILDERS
 
 TASKS = {
     "AutoModelForSequenceClassification": "sequence classifier",
     "AutoModelForSeq2SeqLM": "encoder-decoder",
     "AutoModelForCausalLM": "language model",
+    "AutoModelForMaskedLM": "masked language model",
 }
 """The classes of transformers that build a model from a configuration, and what they build."""
 
@@ -112,6 +114,13 @@ def find_builder(config: PreTrainedConfig, name: str) -> tuple[str, type[PreTrai
         if own is not None and own.__name__ == name:
             return task, own
     raise ValueError(f"transformers has no class that builds a {name} from its configuration")
+
+
+def tasks_of(config: PreTrainedConfig) -> list[str]:
+    """Return the kinds of task of a model by the class that its configuration names; a translator comes first."""
+    builders: dict[str, Any] = {task: getattr(transformers, name) for task, name in BUILDERS.items()}
+    built = {task: builder._model_mapping.get(type(config), None) for task, builder in builders.items()}
+    return [task for task, own in built.items() if getattr(own, "__name__", "") in (config.architectures or ())]
 
 
 def plain_name(model: PreTrainedModel) -> str:

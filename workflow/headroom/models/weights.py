@@ -23,7 +23,7 @@ from headroom.models.checkpoint import GENERATION, list_tensors, read_configurat
 from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line
 from headroom.models.head_model import unwrap_names
 from headroom.models.sites import AttentionSite
-from headroom.models.sliced import TASKS, configure, find_builder
+from headroom.models.sliced import TASKS, configure, find_builder, tasks_of
 from headroom.models.weight_files import find_weights
 
 
@@ -125,9 +125,9 @@ def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None
     named = configuration.architectures or []
     own = getattr(transformers, task)._model_mapping[type(configuration)].__name__
     if own not in named and any(hasattr(transformers, name) for name in named):
-        raise HeadroomError(
-            f"{path}: {', '.join(named)} is not a {TASKS[task]}; give a model that was trained for this task"
-        )
+        asked = next(iter(tasks_of(configuration)), "")
+        advice = f"ask it by task: {asked}" if asked else "give a model that was trained for this task"
+        raise HeadroomError(f"{path}: {', '.join(named)} is not a {TASKS[task]}; {advice}")
 
 
 def _any_layer(name: str) -> str:

@@ -29,6 +29,11 @@ class Window:
     text: str
     size: int
 
+    @property
+    def predicted(self) -> Sequence[int]:
+        """The places of the tokens that are predicted."""
+        return range(self.first, len(self.tokens))
+
 
 @dataclass(frozen=True)
 class Windows:
@@ -46,7 +51,14 @@ class Windows:
 
 
 def cut_windows(
-    text: str, tokens: Sequence[int], spans: Sequence[tuple[int, int]], *, length: int, stride: int, begin: int | None
+    text: str,
+    tokens: Sequence[int],
+    spans: Sequence[tuple[int, int]],
+    *,
+    length: int,
+    stride: int,
+    begin: int | None,
+    last: int | None = None,
 ) -> Iterator[Window]:
     """Yield the windows of a document, each with at least one token to be predicted.
 
@@ -54,18 +66,19 @@ def cut_windows(
         text: The document.
         tokens: Its tokens, without special ones.
         spans: Start and end of each token in the text, in characters.
-        length: The number of tokens of a window, a begin token included.
+        length: The number of tokens of a window, begin and last token included.
         stride: The number of tokens from a window to the next; with fewer than in a window the rest is context.
         begin: The token that begins every window; None for none.
+        last: The token that ends every window, which is not predicted; None for none.
     """
-    own = length - (begin is not None)
+    own = length - (begin is not None) - (last is not None)
     done = 0 if begin is not None else 1  # the first token of all has no context
     start = 0
     while start < len(tokens):
         end = min(start + own, len(tokens))
         context = max(done, start + (begin is None))
         if end > context:
-            row = [*([] if begin is None else [begin]), *tokens[start:end]]
+            row = [*([] if begin is None else [begin]), *tokens[start:end], *([] if last is None else [last])]
             predicted = text[spans[context - 1][1] if context else 0 : spans[end - 1][1]]
             read = text[spans[start][0] : spans[end - 1][1]]
             yield Window(row, context - start + (begin is not None), read, len(predicted.encode()))
@@ -83,6 +96,7 @@ def cut_documents(
     stride: int,
     per_set: int | None = None,
     limit: int | None = None,
+    frame: tuple[int | None, int | None] | None = None,
 ) -> Windows:
     """Return the windows of documents; no window spans two documents.
 
@@ -95,16 +109,17 @@ def cut_documents(
         stride: From a window to the next.
         per_set: The number of windows that are taken from all, evenly spaced; None for all.
         limit: The number of these that are returned, from the start; None for all.
+        frame: The tokens that begin and end every window instead; each is None for none.
 
     Raises:
         HeadroomError: If no document has a token to be predicted.
     """
-    begin = find_begin(tokenizer)
+    begin, last = frame or (find_begin(tokenizer), None)
 
     def cut(text: str) -> Iterator[Window]:
         encoded: Any = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         tokens, spans = encoded["input_ids"], encoded["offset_mapping"]
-        return cut_windows(text, tokens, spans, length=length, stride=stride, begin=begin)
+        return cut_windows(text, tokens, spans, length=length, stride=stride, begin=begin, last=last)
 
     found = chain.from_iterable(map(cut, documents))
     windows = list(found if per_set else islice(found, limit))
