@@ -63,6 +63,7 @@ _VARIANTS: tuple[dict[str, Any], ...] = (
     {"num_experts_per_tok": 2, "num_key_value_heads": 4},
     {"default_language": "en_XX"},
     {"vocab_size": _TOKENS},
+    {"hidden_size": 512},
     _HYBRID,
     {"layer_types": ["conv", "full_attention"]},
     {**_HYBRID, "num_key_value_heads": 4},

@@ -27,7 +27,7 @@ from headroom.core.files import write_lines
 from headroom.models.families import KEY
 from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
 from headroom.models.sites import AttentionSite
-from headroom.models.sliced import TASKS, configure
+from headroom.models.sliced import TASKS, configure, know_text_part
 from headroom.models.weight_files import TOKENIZERS, has_any
 from headroom.settings.models import Dtype
 
@@ -191,6 +191,7 @@ def read_configuration(
         ) from error
     if not isinstance(getattr(found, KEY, {}), dict):
         raise HeadroomError(f"{path}: damaged, its key {KEY} is no mapping; copy it again")
+    know_text_part(type(found))
     if task and type(found) not in getattr(transformers, task)._model_mapping:
         raise HeadroomError(
             f"{path}: transformers has no {TASKS[task]} of type '{found.model_type}'; give another model"

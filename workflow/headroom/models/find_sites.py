@@ -188,10 +188,10 @@ def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
                 found[kind].append((layer, parent, attribute, parts))
     sites = []
     for kind, own in found.items():
-        numbers = [layer for layer, *_ in own]
+        numbers = [layer for layer, _, _, _ in own]
         if len(set(numbers)) < len(numbers) or not all(numbers):
             numbers = list(range(1, len(numbers) + 1))
-        sites += [_site(model, kind, layer, *rest) for layer, (_, *rest) in zip(numbers, own)]
+        sites += [_site(model, kind, layer, *one[1:]) for layer, one in zip(numbers, own)]
     if not sites:
         raise _refusal(model, "no module in it has projections named like query, key and value")
     return sites

@@ -181,10 +181,10 @@ class AttentionSite:
             return torch.cat([blocks(some, width) + start for some, start in zip((heads, shared, shared), starts)])
         if self.layout is Layout.INTERLEAVED and projection is self.attention.get_submodule(self.queries):
             each, left = count // own, len(heads) // max(1, len(shared))
-            starts = [head // each * (each + 2) for head in range(count)]
+            firsts = [head // each * (each + 2) for head in range(count)]
             chosen = []
             for place, group in enumerate(shared):
-                queries = [starts[head] + head % each for head in heads[place * left : (place + 1) * left]]
+                queries = [firsts[head] + head % each for head in heads[place * left : (place + 1) * left]]
                 value = group * (each + 2) + each + 1
                 chosen += [*queries, value - 1, value]
             return blocks(chosen, size // (count + 2 * own))

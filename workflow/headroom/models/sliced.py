@@ -46,16 +46,25 @@ class SlicedConfig(PreTrainedConfig):
         return own.from_dict(config_dict, **options)
 
 
+def know_text_part(family: type[PreTrainedConfig]) -> None:
+    """Let transformers build a model that also reads images as a language model, if it has no other class for that."""
+    whole = transformers.AutoModelForImageTextToText._model_mapping.get(family, None)
+    if isinstance(whole, type) and family not in transformers.AutoModelForCausalLM._model_mapping:
+        transformers.AutoModelForCausalLM.register(family, whole, exist_ok=True)
+
+
 @cache
 def _make_classes(family: type[PreTrainedConfig]) -> type[PreTrainedConfig]:
     """Return a family's class of configurations of sliced models; transformers builds models from them."""
+    know_text_part(family)
     made = type(f"{_PREFIX}{family.__name__}", (family,), {"model_type": SlicedConfig.model_type})
     for task in TASKS:
         builder: Any = getattr(transformers, task)
         whole = builder._model_mapping.get(family, None)
         if isinstance(whole, type):
             builder.register(made, _make_model(whole, made))
-    if base := transformers.AutoModel._model_mapping.get(family, None):  # from which classifiers build themselves
+    base: Any = transformers.AutoModel._model_mapping.get(family, None)
+    if isinstance(base, type):  # from which classifiers build themselves
         transformers.AutoModel.register(made, type(f"{_PREFIX}{base.__name__}", (base,), {"config_class": made}))
     return made
 
