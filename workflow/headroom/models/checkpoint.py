@@ -6,12 +6,14 @@ which heads were removed (`sliced`), and `README.md` is a model card.
 
 import glob
 import json
+import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
 
@@ -20,12 +22,12 @@ from pydantic import TypeAdapter
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.models.families import KEY
-from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
+from headroom.models.find_sites import CONFIGURATION, TOKENIZER, WEIGHTS, first_line, plain, writing
 from headroom.models.sites import AttentionSite
 from headroom.models.sliced import TASKS, configure, know_text_part
 from headroom.models.weight_files import TOKENIZERS, has_any
@@ -38,6 +40,11 @@ HEADS = "heads.json"
 """The removed heads of a smaller model: `{"removed": ["D1:2", ...]}`."""
 
 GENERATION = "generation_config.json"
+
+_log = logging.getLogger(__name__)
+
+_PROBE = "The Paris café's 3,200 visitors (in 2019)  weren't\n\tall naïve: x_1 += 42; 'Ünïcödé' 你好 東京 สวัสดี!?"
+"""Text on which tokenizers that may differ are compared: case, accents, digits, spaces, marks, scripts."""
 
 
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
@@ -52,27 +59,106 @@ def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrai
     if not file and not has_any(directory, TOKENIZERS):
         raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            directory,
-            local_files_only=True,
-            trust_remote_code=False,
-            **({"gguf_file": file} if file else {}),
-        )
+        with relayed_warnings():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                directory,
+                local_files_only=True,
+                trust_remote_code=False,
+                **({"gguf_file": file} if file else {}),
+            )
+        if file:
+            _leave_out_added(tokenizer)
+        elif isinstance(tokenizer, PreTrainedTokenizerFast) and (directory / TOKENIZER[0]).is_file():
+            _read_as_written(tokenizer, directory)
     except Exception as error:  # tokenizers raise many types for damaged files
         raise HeadroomError(f"{directory}: cannot read the tokenizer ({first_line(error)}); copy it again") from error
-    if file:
-        _leave_out_added(tokenizer)
+    if (_read_json(directory / CONFIGURATION).get("type_vocab_size") or 0) > 1:
+        _tell_segments(tokenizer)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return plain(tokenizer)
 
 
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return a mapping in a file; an empty one if there is none, as others report on damaged files."""
+    try:
+        read = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _read_as_written(tokenizer: PreTrainedTokenizerFast, directory: Path) -> None:
+    """Let a tokenizer divide text as tokenizer.json says, as transformers before version 5 did.
+
+    Classes of transformers 5 build themselves from the vocabulary and may give other tokens than those that the model
+    was trained on. What tokenizer_config.json says about case, a leading space, and marks around a text is kept.
+    """
+    written = json.loads((directory / TOKENIZER[0]).read_bytes())
+    said = _read_json(directory / TOKENIZER[1])
+    for part, names in (("normalizer", {"lowercase": "do_lower_case"}), ("pre_tokenizer", {"add_prefix_space": ""})):
+        for own, name in names.items():
+            value = said.get(name or own)
+            if isinstance(value, bool) and own in (written.get(part) or {}):
+                written[part][own] = value
+    before: Any = tokenizer._tokenizer
+    made = Tokenizer.from_str(json.dumps(written))
+    known = made.get_vocab(with_added_tokens=True)
+    added = sorted(tokenizer.get_added_vocab().items(), key=lambda item: item[1])
+    made.add_special_tokens([token for token, _ in added if token not in known])
+    if said.keys() & {"add_bos_token", "add_eos_token"}:
+        made.post_processor = before.post_processor
+    probe = [_PROBE, *(token for token, _ in sorted(known.items(), key=lambda item: item[1])[: len(known) : 97])]
+    if any(before.encode(text).ids != made.encode(text).ids for text in probe):
+        _log.warning(
+            "%s: tokens are those of tokenizer.json; transformers' %s would give others",
+            directory,
+            type(tokenizer).__name__,
+        )
+    tokenizer._tokenizer = made
+
+
+def _tell_segments(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a tokenizer say which of two texts a token is of, which some classes of transformers 5 no longer do."""
+    names = [*dict.fromkeys([*tokenizer.model_input_names, "token_type_ids"])]
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
+
+
+@contextmanager
+def relayed_warnings() -> Iterator[None]:
+    """Log what transformers warns of within a block, each message once; outside its warnings are disabled."""
+    seen = set[str]()
+
+    def relay(record: logging.LogRecord) -> bool:
+        if not record.name.startswith("transformers"):
+            return True
+        text = " ".join(record.getMessage().split())
+        if text not in seen:
+            seen.add(text)
+            _log.warning("transformers: %s", text[:300])
+        return False
+
+    library = logging.getLogger("transformers")
+    before = library.level
+    library.setLevel(logging.WARNING)
+    handlers = list(library.handlers)
+    for handler in handlers:
+        handler.addFilter(relay)
+    try:
+        yield
+    finally:
+        library.setLevel(before)
+        for handler in handlers:
+            handler.removeFilter(relay)
+
+
 def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
     """Remove the tokens that transformers adds to those of a GGUF file, which lists them all, for its own marks."""
     made = json.loads(tokenizer.backend_tokenizer.to_str())
-    known, named = made["model"]["vocab"], tokenizer.all_special_tokens
-    if isinstance(known, dict):
-        made["added_tokens"] = [one for one in made["added_tokens"] if one["content"] in {*known, *named}]
+    vocabulary = made["model"]["vocab"]
+    if isinstance(vocabulary, dict):
+        known = {*vocabulary, *tokenizer.all_special_tokens}
+        made["added_tokens"] = [one for one in made["added_tokens"] if one["content"] in known]
         tokenizer._tokenizer = Tokenizer.from_str(json.dumps(made))
 
 

@@ -37,6 +37,9 @@ Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
 
 
+UNKNOWN = 0.01
+"""The share of unknown tokens in a set above which it is said."""
+
 AGAIN = "again"
 """In the statistics of an engine that reuses states: for each example whether it was also computed without reuse, and
 whether the answer differs, (examples, 2)."""
@@ -87,12 +90,14 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
         metrics: Names in the order of all tables, the task's main one first.
         weights: How often each example is in each bootstrap sample, (resamples, examples).
         cut: The number of examples of which the model of the batches reads only the beginning.
+        unknown: The percentage of its tokens that this model does not know, to one decimal; 0 up to `UNKNOWN`.
     """
 
     name: str
     metrics: tuple[str, ...]
     weights: numpy.ndarray
     cut: int = 0
+    unknown: float = 0
     _batches: Sequence[Given] = ()
     _batched_for: Model | None = None
 
@@ -103,7 +108,16 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
             self.cut = self.count_cut(model)
             if self.cut:
                 _log.warning("set %s: %d examples exceed the positions of the model and are cut", self.name, self.cut)
+            share = model.unknown_share(self._batches)
+            self.unknown = round(100 * share, 1) if share > UNKNOWN else 0
+            if self.unknown:
+                _log.warning("set %s: %.1f %% of its tokens are unknown to the model", self.name, self.unknown)
         return self._batches
+
+    @property
+    def special(self) -> dict[str, float]:
+        """What signatures say of texts that a model does not read as they are."""
+        return {name: value for name, value in (("cut", self.cut), ("unknown", self.unknown)) if value}
 
     def count_cut(self, model: Model) -> int:  # noqa: ARG002
         """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""

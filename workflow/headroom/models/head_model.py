@@ -46,6 +46,10 @@ class HeadModel(ABC, Generic[Given]):
         """The device of the parameters."""
         return next(self.model.parameters()).device
 
+    def unknown_share(self, batches: Sequence[Given]) -> float:  # noqa: ARG002
+        """Return the share of the tokens of batches that the model does not know."""
+        return 0.0
+
     @property
     def removed(self) -> str:
         """The profile of the sliced heads."""

@@ -110,17 +110,22 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
 
 
 def _of_lengths(tables: StudyTables, sizes: Mapping[str, int]) -> Iterator[Caution]:
-    """Yield a caution for what was cut or left out for its length, which the signatures of tables say."""
+    """Yield a caution for what was cut or left out for its length, or unknown: signatures of tables say it."""
     found: dict[str, dict[str, int]] = {why: {} for why in _LENGTHS}
+    unknown: dict[str, str] = {}
     for name in ("training", "scores", "evaluation", "ablation", "pruning"):
         for text in tables.frame(name)["signature"].unique():
             parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
             for why in _LENGTHS.keys() & parts.keys():
                 found[why][parts.get("set", "train")] = int(parts[why])
+            if "unknown" in parts:
+                unknown[parts["set"]] = f"{parts['unknown']} % of {parts['set']}"
     for why, amounts in found.items():
         if amounts:
             said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
             yield Caution("text cut or left out", f"{_LENGTHS[why]}: {said}.")
+    if unknown:
+        yield Caution("unknown tokens", f"Tokens that the model does not know: {listing([*unknown.values()])}.")
 
 
 _LENGTHS = {

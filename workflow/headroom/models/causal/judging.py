@@ -92,5 +92,6 @@ class WindowSet(ReusingSet[WindowModel, WindowBatch, list[int], tuple[Tensor, Te
             text=self._about,
             set=self.name,
             examples=len(self.windows),
+            **self.special,
             resamples=len(self.weights),
         )

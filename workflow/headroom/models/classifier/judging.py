@@ -230,6 +230,6 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, tuple[Tens
             metric=metric_signature(metric, classes, len({*self.text.labels})).replace("|", ","),
             set=self.name,
             examples=len(self.text),
-            **({"cut": self.cut} if self.cut else {}),
+            **self.special,
             resamples=len(self.weights),
         )

@@ -100,6 +100,12 @@ class ClassificationModel(HubModel[LabelledBatch]):
         labels = [self._index(label) for label in text.labels]
         encoded = self.encode(text.first, text.second)
         rows = {name: encoded[name] for name in find_accepted_inputs(self.model, encoded)}
+        segments = rows.get("token_type_ids", [[1]])
+        if text.second is not None and not any(map(any, segments)):
+            raise HeadroomError(
+                f"{type(self.model).__name__} tells the sentences of a pair apart by segments, and its tokenizer gives "
+                "one segment; give the tokenizer.json that the model was trained with"
+            )
         lengths = [len(row) for row in rows["input_ids"]]
         order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
         return [self._batch(chunk, rows, labels) for chunk in self.chunks(order, lengths, examples)]
