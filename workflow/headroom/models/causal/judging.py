@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy
 from torch import Tensor
 
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.statistics import Metric, Sample, mean, percentage
 from headroom.core.table import signature
 from headroom.models.causal.model import CausalModel, WindowBatch
 from headroom.models.causal.windows import Windows
@@ -34,7 +34,7 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Te
         """Store windows, the size of batches, the number of resamples, and what a signature says of the text."""
         self.name = name
         self.windows = windows
-        self.weights = resampling_weights(draw_resamples(len(windows), resamples))
+        self.resample(windows.clusters, resamples, "documents")
         self._windows_at_once = windows_at_once
         self._about = about
 
@@ -94,5 +94,6 @@ class WindowSet(ReusingSet[CausalModel, WindowBatch, list[int], tuple[Tensor, Te
             text=self._about,
             set=self.name,
             examples=len(self.windows),
+            **self.resampled_by,
             resamples=len(self.weights),
         )
