@@ -21,7 +21,7 @@ from headroom.core.statistics import index_clusters
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.figures.atlas import Drawing, join_atlases
-from headroom.methods.criteria import criterion
+from headroom.methods.criteria import check_scores, criterion
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.judging import curve as judge_curve
 from headroom.methods.orders import Order, least_important_first
@@ -215,4 +215,6 @@ def _scores(model: HubModel[Any], judged: Any, by: str) -> dict[Head, float]:
         raise HeadroomError(
             f"criterion {by}: is not computed in a notebook; name one of docs/criteria.md that is scored"
         )
-    return dict(one.score(model, judged.batches(model))[by])
+    found = one.score(model, judged.batches(model))
+    check_scores(model, judged.batches(model), found, judged.name)
+    return dict(found[by])

@@ -153,7 +153,16 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
         """Return the final outcome of a model, the kind of search for answers, and the signature of a metric."""
 
     def outcome(self, answers: list[Answer], sample: Sample) -> Outcome[Answer]:
-        """Return answers and their statistics with the scores, also on every resample."""
+        """Return answers and their statistics with the scores, also on every resample.
+
+        Raises:
+            HeadroomError: If the statistics of an example are not finite.
+        """
+        import numpy
+
+        if self._batched_for is not None:
+            finite = [numpy.isfinite(values).all(axis=1) for values in sample.statistics.values()]
+            self._batched_for.refuse_overflow(self.name, numpy.logical_and.reduce(finite))
         return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
 
     def chance(self, metric: str) -> float:  # noqa: ARG002

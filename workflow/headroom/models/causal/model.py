@@ -56,6 +56,7 @@ class WindowBatch(Batch):
 class CausalModel(HubModel[WindowBatch]):
     """A language model, which predicts every token from those before it."""
 
+    example = "window"
     task = "AutoModelForCausalLM"
     reads = "D"
 

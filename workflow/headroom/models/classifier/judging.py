@@ -67,7 +67,7 @@ def calibration_statistics(confidence: ndarray, right: ndarray) -> ndarray:
         right: (examples,) whether the predictions are correct.
     """
     statistics = numpy.zeros((len(confidence), BINS + 1))
-    bins = numpy.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = numpy.minimum(numpy.nan_to_num(confidence * BINS).astype(int), BINS - 1)
     statistics[numpy.arange(len(confidence)), bins] = right - confidence
     statistics[:, -1] = 1.0
     return statistics
