@@ -235,7 +235,11 @@ ROWS = [
             ("encoder", beside("adapter_config.json"), ""),
         )
     ),
-    ("decoder", reweighed(with_adapter), "4 tensors are not part .* e.g. .*lora_A.*, .*lora_B.*, .*lora_A.*; merge adapters"),
+    (
+        "decoder",
+        reweighed(with_adapter),
+        "4 tensors are not part .* e.g. .*lora_A.*, .*lora_B.*, .*lora_A.*; merge adapters",
+    ),
     ("translator", reweighed(scaled), "1 tensors are not part .* e.g. lm_head.weight_scale; merge"),
     ("decoder", reweighed(in_eight_bits), r"quantised \(FP8, 0 scales\), .*; give the bfloat16 model"),
     ("before any job", reweighed(in_eight_bits), r"quantised \(FP8, 0 scales\), .*; give the bfloat16 model"),
