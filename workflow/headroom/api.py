@@ -18,10 +18,11 @@ import pandas
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, Replacement
+from headroom.core.statistics import index_clusters
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.figures.atlas import Drawing, join_atlases
-from headroom.methods.criteria import criterion
+from headroom.methods.criteria import check_scores, criterion
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.judging import curve as judge_curve
 from headroom.methods.orders import Order, least_important_first
@@ -47,8 +48,8 @@ BY = "gradient-example"
 
 RESAMPLES = 1000
 
-PARTS = {"choose": slice(0, None, 4), "check": slice(1, None, 4)}
-"""Of the texts that `slim` gets, those that score heads, and those that choose the order; half of them are held out."""
+PARTS = {"choose": (0,), "check": (1,), "held-out": (2, 3)}
+"""By four, of the texts that `slim` gets: those that score heads, that choose the order, and that are held out."""
 
 
 def load(model: Any, tokenizer: Any = None, device: str = "auto", **options: Any) -> HubModel[Any]:
@@ -123,8 +124,21 @@ def ablate(model: HubModel[Any], texts: Texts, replacement: Replacement = "zero"
 
 def curve(model: HubModel[Any], texts: Texts, by: str = BY, step: float = 0.1) -> pandas.DataFrame:
     """Remove more and more heads by a criterion, scored on half of the texts and judged on the others."""
-    order = Order(by, least_important_first(_scores(model, make_set(model, texts[::2]), by), model.units()))
-    return pandas.DataFrame(judge_curve(Judge(model, make_set(model, texts[1::2])), order, step))
+    choose, check = (make_set(model, take_part(texts, 2, (number,))) for number in range(2))
+    order = Order(by, least_important_first(_scores(model, choose, by), model.units()))
+    return pandas.DataFrame(judge_curve(Judge(model, check), order, step))
+
+
+def take_part(texts: Texts, count: int, numbers: Sequence[int]) -> list[Any]:
+    """Return some of so many equal parts of texts, numbered from 0; pairs with the same first sentence are in one.
+
+    >>> take_part(["a", "a", "b"], 2, (0,)), take_part([("a", "b", "x"), ("a", "c", "y"), ("d", "e", "x")], 2, (0,))
+    (['a', 'b'], [('a', 'b', 'x'), ('a', 'c', 'y')])
+    """
+    clusters = index_clusters(
+        [text[0] if len(text) == 3 and not isinstance(text, str) else place for place, text in enumerate(texts)]
+    )
+    return [text for text, cluster in zip(texts, clusters) if cluster % count in numbers]
 
 
 def atlas(rows: pandas.DataFrame, column: str = "score") -> Drawing:
@@ -175,11 +189,10 @@ def slim(
     Raises:
         HeadroomError: If the model scores no more than chance, or its heads can only be masked.
     """
-    sets = {name: make_set(model, texts[part], name) for name, part in PARTS.items()}
-    held_out: Any = [text for place, text in enumerate(texts) if place % 4 > 1]
+    sets = {name: make_set(model, take_part(texts, 4, numbers), name) for name, numbers in PARTS.items()}
     units = model.units(unit)
     orders = [Order(name, least_important_first(_scores(model, sets["choose"], name), units)) for name in by]
-    judges = Judge(model, sets["check"]), Judge(model, make_set(model, held_out, "held-out"))
+    judges = Judge(model, sets["check"]), Judge(model, sets["held-out"])
     found = find_removable(*judges, orders, tolerance)
     model.remove(found.removed)
     return Slim(model, found.removed, tabulate(found))
@@ -209,4 +222,6 @@ def _scores(model: HubModel[Any], judged: Any, by: str) -> dict[Head, float]:
         raise HeadroomError(
             f"criterion {by}: is not computed in a notebook; name one of docs/criteria.md that is scored"
         )
-    return dict(one.score(model, judged.batches(model))[by])
+    found = one.score(model, judged.batches(model))
+    check_scores(model, judged.batches(model), found, judged.name)
+    return dict(found[by])

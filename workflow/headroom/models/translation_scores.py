@@ -17,7 +17,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
 from headroom.core.interventions import Intervention
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.statistics import Metric, Sample, mean, percentage
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.experiments.evaluation.declared import EvaluationSettings
@@ -198,7 +198,7 @@ class ReferencedSet(EvaluationSet[Model, Given, Tokens]):
         self.references = ReferenceSet(pairs.target)
         self.settings = settings
         self.evaluation = evaluation or EvaluationSettings()
-        self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
+        self.resample(pairs.clusters, resamples)
 
     @abstractmethod
     def judge(self, model: Model, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Tokens]:

@@ -27,6 +27,7 @@ from headroom.methods.criteria import (
     Criterion,
     Score,
     Scores,
+    check_scores,
     criteria,
     criterion,
     family,
@@ -103,6 +104,7 @@ def run(job: ScoresJob) -> None:
             for half, index in HALVES.items():
                 with count_passes(model, len(examples)) as passes:
                     found = score(model, batches, half=index)
+                check_scores(model, batches, found, job.set)
                 ways = NORMALISATIONS if half == ALL and name == EPOCHS else NORMALISATIONS[:1]
                 scores += [leading | {"half": half} | row for row in list_rows(found, own, ways)]
                 costs += [leading | passes.cost_row(one, name) for one in own if half == ALL]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy
 from torch import Tensor
 
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.statistics import Metric, Sample, mean, percentage
 from headroom.core.table import signature
 from headroom.models.causal.model import WindowBatch, WindowModel
 from headroom.models.causal.windows import Windows
@@ -35,7 +35,7 @@ class WindowSet(ReusingSet[WindowModel, WindowBatch, list[int], tuple[Tensor, Te
         """Store windows, the size of batches, the number of resamples, and what a signature says of the text."""
         self.name = name
         self.windows = windows
-        self.weights = resampling_weights(draw_resamples(len(windows), resamples))
+        self.resample(windows.clusters, resamples, "documents")
         self._windows_at_once = windows_at_once
         self._about = about
 
@@ -92,6 +92,7 @@ class WindowSet(ReusingSet[WindowModel, WindowBatch, list[int], tuple[Tensor, Te
             text=self._about,
             set=self.name,
             examples=len(self.windows),
+            **self.resampled_by,
             **self.special,
             resamples=len(self.weights),
         )

@@ -56,6 +56,7 @@ class WindowBatch(Batch):
 class WindowModel(HubModel[WindowBatch]):
     """A model that predicts tokens of text."""
 
+    example = "window"
     batch_type: ClassVar[type[WindowBatch]] = WindowBatch
 
     def batches(self, windows: Windows, *, size: int) -> list[WindowBatch]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.errors import HeadroomError
@@ -22,12 +22,14 @@ class Window:
         first: The place of the first token that is predicted; those before it are context.
         text: The text of all tokens but a begin token.
         size: The bytes of the text that is predicted, in UTF-8.
+        document: The number of its document in the set; None for a text on its own.
     """
 
     tokens: list[int]
     first: int
     text: str
     size: int
+    document: int | None = None
 
     @property
     def predicted(self) -> Sequence[int]:
@@ -43,6 +45,11 @@ class Windows:
 
     def __len__(self) -> int:
         return len(self.windows)
+
+    @property
+    def clusters(self) -> Sequence[int]:
+        """The document of each window, or its number if that is not known: windows of one are much alike."""
+        return [place if one.document is None else one.document for place, one in enumerate(self.windows)]
 
     @property
     def texts(self) -> list[str]:
@@ -116,12 +123,13 @@ def cut_documents(
     """
     begin, last = frame or (find_begin(tokenizer), None)
 
-    def cut(text: str) -> Iterator[Window]:
+    def cut(text: str, number: int) -> Iterator[Window]:
         encoded: Any = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         tokens, spans = encoded["input_ids"], encoded["offset_mapping"]
-        return cut_windows(text, tokens, spans, length=length, stride=stride, begin=begin, last=last)
+        for window in cut_windows(text, tokens, spans, length=length, stride=stride, begin=begin, last=last):
+            yield replace(window, document=number)
 
-    found = chain.from_iterable(map(cut, documents))
+    found = chain.from_iterable(map(cut, documents, count()))
     windows = list(found if per_set else islice(found, limit))
     if not windows:
         raise HeadroomError("text: no document has two tokens; give longer documents")

@@ -19,7 +19,7 @@ class MaskedWindow(Window):
     """Tokens of a document, some of which a model predicts without seeing them.
 
     Attributes:
-        masked: The places of these tokens.
+        masked: The places of these tokens. = ()
     """
 
     masked: Sequence[int]
