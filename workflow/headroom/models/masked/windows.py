@@ -19,10 +19,10 @@ class MaskedWindow(Window):
     """Tokens of a document, some of which a model predicts without seeing them.
 
     Attributes:
-        masked: The places of these tokens. = ()
+        masked: The places of these tokens.
     """
 
-    masked: Sequence[int]
+    masked: Sequence[int] = ()
 
     @property
     def predicted(self) -> Sequence[int]:
