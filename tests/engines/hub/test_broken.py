@@ -207,11 +207,11 @@ ROWS = [
     ("decoder", configured(model_type="mystery"), TRANSFORMERS_SAYS),
     ("decoder", holding("config.json", "{}"), TRANSFORMERS_SAYS),
     ("decoder", coded, TRANSFORMERS_SAYS),
-    ("encoder-decoder", Path.exists, "BartFor.* is not a language model; give"),
+    ("encoder-decoder", Path.exists, "BartFor.* is not a language model; ask it by task: translation"),
     (
         "decoder",
         configured(model_type="bert", architectures=["BertForMaskedLM"]),
-        "config.json: BertForMaskedLM is not a language model; give",
+        "config.json: BertForMaskedLM is not a language model; ask it by task: masked",
     ),
     ("decoder", configured(model_type="vit"), "has no language model of type 'vit'"),
     ("decoder", configured(num_attention_heads=5), "config.json.*24.*5.*; "),

@@ -1,32 +1,25 @@
-"""What is found in every type of model of the installed transformers: `headroom families` writes docs/families.md.
+"""What is found in every type of model of the installed transformers.
 
 Each type is built at tiny size with random weights, and undergoes the checks of every loaded model. A type whose
 configuration cannot be made tiny is "not built": nothing is known of it until a model of it is loaded.
 """
 
-import platform
 import re
-import warnings
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
 
 import torch
 import transformers
-from pydantic import Field
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import write_lines
 from headroom.models.families import KEY
 from headroom.models.find_sites import first_line, is_of_another_type
-from headroom.models.sliced import TASKS, list_sites
+from headroom.models.sliced import list_sites
 from headroom.models.verification import Trial, check_causality, check_interventions, count_uses, depends_on_batch
-from headroom.settings.job import Job
 
 _TOKENS, _LENGTH = 40, 7
 
@@ -211,33 +204,3 @@ def make_trial(model: PreTrainedModel) -> Trial:
         return Trial(inputs, {"input_ids": inputs["input_ids"], "attention_mask": mask})
     prompt = {"input_ids": inputs["input_ids"].flip(1), "attention_mask": mask.flip(1)}
     return Trial(inputs, prompt if generates else None)
-
-
-class FamiliesJob(Job):
-    """Try every type of model that the installed transformers has."""
-
-    types: tuple[str, ...] = Field((), description="types of models, as `model_type` in config.json; unset for all")
-    output: Path = Field(Path("docs/families.md"), description="page that is written")
-
-
-def run(job: FamiliesJob) -> None:
-    """Write the page, or print the verdicts on some types."""
-    warnings.simplefilter("ignore")
-    lines = [
-        "# Families of models",
-        "",
-        f"Every type of model of transformers {transformers.__version__} (torch {torch.__version__.partition('+')[0]}, "
-        f"Python {platform.python_version()}), tiny and with random weights, tried by `python -m headroom families`.",
-        "",
-    ]
-    for task, about in TASKS.items():
-        found = take_census(task, job.types)
-        counts = ", ".join(f"{number} {name}" for name, number in Counter(one.found for one in found).most_common())
-        lines += [f"## As {about}", "", f"{len(found)} types: {counts}.", ""]
-        lines += ["| type | heads | layers with attention | why |", "|---|---|---|---|"]
-        lines += [f"| {one.type} | {one.found} | {one.layers} | {one.reason.replace('|', ' ')} |" for one in found]
-        lines.append("")
-    if job.types:
-        print("\n".join(lines))
-    else:
-        write_lines(job.output, lines)
