@@ -1,5 +1,8 @@
-"""Models of which one example overflows in float16: every job that reads it stops and names it."""
+"""Formats of numbers: what overflows in float16 is named, and float32 is float32 whatever the environment says."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,3 +72,11 @@ def test_no_order_is_made_of_what_is_no_number() -> None:
     heads = [Head("D", 1, 1), Head("D", 1, 2)]
     with pytest.raises(HeadroomError, match="head D1:2: its score is NaN"):
         least_important_first(dict(zip(heads, (1.0, float("nan")))), [(head,) for head in heads])
+
+
+def test_float32_is_not_tf32_where_the_environment_asks_for_it() -> None:
+    code = "import torch; b = torch.backends; before = b.cuda.matmul.allow_tf32; import headroom.models.sites; "
+    code += "print(before, b.cuda.matmul.allow_tf32, b.cudnn.allow_tf32)"
+    asked = {**os.environ, "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
+    found = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["True", "False", "False"]

@@ -1,8 +1,10 @@
 """Atomic writing of files, and reading of text."""
 
+import fcntl
 import glob
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -14,6 +16,8 @@ from typing import Any
 import yaml
 
 from headroom.core.errors import HeadroomError, disk_is_full, shorten
+
+_log = logging.getLogger(__name__)
 
 RECORD = "record.json"
 
@@ -71,6 +75,28 @@ def sha256(path: Path | str) -> str:
     """Return the SHA-256 of a file's content in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a directory, which is made if needed, for this process alone within a block; the lock ends with the process.
+
+    Raises:
+        HeadroomError: If another process holds it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(place)
+        raise HeadroomError(f"{directory}: another process trains here; wait until it has ended") from error
+    except OSError as error:  # file systems without locks
+        _log.warning("%s: cannot be locked (%s)", directory, error.strerror)
+    try:
+        yield
+    finally:
+        os.close(place)
 
 
 _HASHED = 2**20

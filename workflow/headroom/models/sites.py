@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 
-torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; trainings may choose TF32
+# float32 is float32 on GPUs too, also where TORCH_ALLOW_TF32_CUBLAS_OVERRIDE is set; trainings may choose TF32
+torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
 
 
 class EmptyAttention(nn.Module):

@@ -8,6 +8,7 @@ their functions.
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -179,6 +180,14 @@ def criterion_scores(
     raise HeadroomError(
         f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
     )
+
+
+def count_used(score: Score, examples: int, half: int | None = None) -> int:
+    """Return how many of the examples of a set, or of a half, a function uses; all where it has no limit of its own."""
+    limit = inspect.signature(score).parameters.get("examples")
+    most = limit.default if limit else None
+    own = examples if half is None else (examples + 1 - half) // 2
+    return examples if most is None or most >= own else most
 
 
 def check_scores(model: HeadModel, batches: Sequence[Any], found: Mapping[str, Scores], name: str) -> None:
