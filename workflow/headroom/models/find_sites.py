@@ -225,6 +225,14 @@ def is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
     return 0 < layer <= len(types) and any(name in str(types[layer - 1]) for name in _NOT_ATTENTION)
 
 
+def describe_other_layers(config: PreTrainedConfig) -> str:
+    """Return which layers compute no attention by a configuration: `layers 1, 2, 3 (linear_attention)`; "" for none."""
+    types = getattr(config.get_text_config(), "layer_types", None) or ()
+    numbers = [number for number in range(1, len(types) + 1) if is_of_another_type(config.get_text_config(), number)]
+    kinds = dict.fromkeys(str(types[number - 1]) for number in numbers)
+    return f"layers {', '.join(map(str, numbers))} ({', '.join(kinds)})" if numbers else ""
+
+
 def _site(
     model: PreTrainedModel, kind: str, layer: int, parent: nn.Module, attribute: str, parts: Parts | None
 ) -> AttentionSite:

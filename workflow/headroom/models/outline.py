@@ -110,7 +110,7 @@ def read_outline(settings: HubModelSettings) -> Outline:
         tokens=count_tokens(model),
         longest=min(int(tokenizer.model_max_length), longest_input(model)),
         labels=[labels[index] for index in sorted(labels)],
-        kept_whole=find_family(config).kept_whole,
+        kept_whole=find_family(config).kept_whole or next((live.kept_whole for live in sites if live.kept_whole), ""),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
+from headroom.models.find_sites import describe_other_layers
 from headroom.models.model import HubModel
 from headroom.models.sources import locate
 from headroom.models.weight_files import find_weights
@@ -48,6 +49,8 @@ def import_model(
         f"Imported from {path.name}: {path.stat().st_size} bytes, SHA-256 {sha256(path)}."
         for path in find_weights(directory, settings.gguf)
     ]
+    if others := describe_other_layers(loaded.model.config):
+        read.append(f"Without attention, and without sites: {others}.")
     for line in read:
         _log.info(line)
     loaded.save(checkpoint, about=read)
