@@ -6,12 +6,15 @@ which heads were removed (`sliced`), and `README.md` is a model card.
 
 import glob
 import json
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
 
@@ -25,11 +28,13 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.models.families import KEY
-from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
+from headroom.models.find_sites import CONFIGURATION, TOKENIZER, WEIGHTS, first_line, plain, writing
 from headroom.models.sites import AttentionSite
 from headroom.models.sliced import TASKS, configure
 from headroom.models.weight_files import TOKENIZERS, has_any
 from headroom.settings.models import Dtype
+
+_log = logging.getLogger(__name__)
 
 CARD, TAG = "README.md", "tags: [headroom]"
 """The model card, and the line in it that says that its directory was written here."""
@@ -43,12 +48,14 @@ GENERATION = "generation_config.json"
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a directory, or of its GGUF file, without settings of earlier calls.
 
+    Its tokens are those of `tokenizer.json`, if there is one.
     A tokenizer without a padding token pads with its end token: masks say what is padding, tokens do not.
 
     Raises:
-        HeadroomError: If it is missing or cannot be read.
+        HeadroomError: If it is missing or cannot be read, or `tokenizer.json` is of another one.
     """
     directory = Path(directory)
+    whole = directory / TOKENIZER[0]
     if not file and not has_any(directory, TOKENIZERS):
         raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
     try:
@@ -58,13 +65,83 @@ def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrai
             trust_remote_code=False,
             **({"gguf_file": file} if file else {}),
         )
+        filed = Tokenizer.from_file(str(whole)) if not file and whole.is_file() else None
     except Exception as error:  # tokenizers raise many types for damaged files
         raise HeadroomError(f"{directory}: cannot read the tokenizer ({first_line(error)}); copy it again") from error
     if file:
         _leave_out_added(tokenizer)
+    if filed and not tokenizer.init_kwargs.get("fix_mistral_regex"):  # which asks for other tokens than the file's
+        _follow_file(tokenizer, filed, directory)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return plain(tokenizer)
+
+
+_PARTS = ("normalizer", "pre_tokenizer", "model")
+"""What divides text into tokens."""
+
+_PROBES = ("The cost in 2024: 1,234.50 euros!!", "it's I'M naïve  {a_b}\n\n\tÉtude ﬁ ①", "今天 北京 сегодня")
+
+
+def _follow_file(tokenizer: Any, filed: Tokenizer, directory: Path) -> None:
+    """Let a tokenizer divide text as `tokenizer.json`: transformers builds most classes anew from its vocabulary alone.
+
+    The file also says what stands around a text.
+    """
+    filed.no_truncation()
+    filed.no_padding()
+    alike = True
+    if tokenizer.is_fast:
+        loaded = tokenizer.backend_tokenizer
+        added = [token for _, token in sorted(loaded.get_added_tokens_decoder().items())]
+        filed.add_tokens([token for token in added if filed.token_to_id(token.content) is None])
+        filed.encode_special_tokens = loaded.encode_special_tokens
+        if hasattr(tokenizer, "src_lang"):  # codes of languages stand around a text
+            filed.post_processor = loaded.post_processor
+        alike = all(_state(getattr(loaded, part)) == _state(getattr(filed, part)) for part in _PARTS)
+    differing = list(_compare_tokens(tokenizer, filed))
+    if tokenizer.is_fast and (differing or not alike):
+        tokenizer._tokenizer = filed
+    if not differing or _is_own(directory):
+        return
+    kept, own = differing[0]
+    about = f"{directory}: text is {kept} for {type(tokenizer).__name__}, {own} by {TOKENIZER[0]}"
+    if not tokenizer.is_fast:
+        raise HeadroomError(f"{about}; remove that file if it is not the model's")
+    _log.warning("%s, which is used", about)
+
+
+def _compare_tokens(tokenizer: PreTrainedTokenizerBase, filed: Tokenizer) -> Iterator[list[list[int]]]:
+    """Yield for every short text that two tokenizers divide differently both results, from before the difference."""
+    for text in (" ".join(list_words(filed)), *_PROBES):
+        pair = _find_tokens(tokenizer.encode, text), _find_tokens(lambda text: filed.encode(text).ids, text)
+        if pair[0] != pair[1]:
+            same = len([*takewhile(lambda both: both[0] == both[1], zip(*pair))])
+            yield [tokens[max(0, same - 2) : same + 8] for tokens in pair]
+
+
+def list_words(tokenizer: Tokenizer) -> list[str]:
+    """Return the text of some tokens, spread over all that are not special, by number."""
+    known = sorted(tokenizer.get_vocab(with_added_tokens=False).values())
+    special = tokenizer.get_added_tokens_decoder()
+    some = [tokenizer.decode([token]).strip() for token in known[:: len(known) // _WORDS or 1] if token not in special]
+    return [text for text in some if text.isprintable() and text and "\N{REPLACEMENT CHARACTER}" not in text]
+
+
+_WORDS = 64
+"""Tokens of which the text is tried."""
+
+
+def _find_tokens(read: Callable[[str], list[int]], text: str) -> list[int]:
+    """Return the tokens of a text, none if the tokenizer has no token for a part of it."""
+    try:
+        return read(text)
+    except Exception:  # tokenizers has no type for it
+        return []
+
+
+def _state(part: Any) -> bytes | None:
+    return None if part is None else part.__getstate__()
 
 
 def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
