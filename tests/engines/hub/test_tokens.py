@@ -129,3 +129,13 @@ def test_a_file_beside_a_tokenizer_that_is_none_of_this_form_is_of_the_same(tmp_
     _bytes().save(str(place / "tokenizer.json"))
     with pytest.raises(HeadroomError, match="remove that file if it is not the model's"):
         read_tokenizer(place)
+
+
+def test_what_transformers_warns_of_is_logged_once(tmp_path, caplog):
+    """Its tokenizers for Mistral warn of another pattern in tokenizer.json only if they know many tokens."""
+    made = Tokenizer(models.BPE({f"t{place}": place for place in range(100_001)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel()
+    place = _write(tmp_path / "model", made, "mistral", tokenizer_class="TokenizersBackend", pad_token="t0")
+    for _ in range(2):
+        read_tokenizer(place)
+    assert caplog.text.count("incorrect regex pattern") == 1

@@ -9,10 +9,12 @@ import json
 import logging
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,31 @@ HEADS = "heads.json"
 GENERATION = "generation_config.json"
 
 
+_said = set[str]()
+
+
+@contextmanager
+def warnings_logged() -> Iterator[None]:
+    """Log what transformers warns of within a block, once in a process; nothing of a block that ends in an error.
+
+    Its reports of tensors that are missing or left over are left out: `weights` says which of them matter.
+    """
+    library, found = logging.getLogger("transformers"), BufferingHandler(sys.maxsize)
+    handlers, level = library.handlers, library.level
+    library.handlers = [found]
+    library.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        library.handlers = handlers
+        library.setLevel(level)
+    for text in dict.fromkeys(record.getMessage() for record in found.buffer):
+        if text not in _said and "LOAD REPORT" not in text:
+            _said.add(text)
+            _log.warning("transformers: %s", text)
+
+
+@warnings_logged()
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a directory, or of its GGUF file, without settings of earlier calls.
 
@@ -245,6 +272,7 @@ def _is_own(directory: Path) -> bool:
     return tagged or (directory / "headroom.json").is_file()
 
 
+@warnings_logged()
 def read_configuration(
     directory: Path, task: str | None = "AutoModelForSequenceClassification", *, file: str | None = None
 ) -> PreTrainedConfig:

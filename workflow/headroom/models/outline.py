@@ -13,7 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.models.checkpoint import read_configuration, read_tokenizer
+from headroom.models.checkpoint import read_configuration, read_tokenizer, warnings_logged
 from headroom.models.families import find_family
 from headroom.models.find_sites import (
     CONFIGURATION,
@@ -131,6 +131,7 @@ def find_task(config: PreTrainedConfig, path: Path) -> str:
     return found[0]
 
 
+@warnings_logged()
 def _build_without_weights(config: PreTrainedConfig, task: str, place: Path) -> PreTrainedModel:
     try:
         with torch.device("meta"):

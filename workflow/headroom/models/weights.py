@@ -19,7 +19,7 @@ from transformers.activations import FastGELUActivation, GELUTanh, NewGELUActiva
 from transformers.utils import logging
 
 from headroom.core.errors import HeadroomError
-from headroom.models.checkpoint import GENERATION, list_tensors, read_configuration
+from headroom.models.checkpoint import GENERATION, list_tensors, read_configuration, warnings_logged
 from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line
 from headroom.models.head_model import unwrap_names
 from headroom.models.sites import AttentionSite
@@ -41,6 +41,7 @@ def check_classifier(directory: Path | str) -> None:
         )
 
 
+@warnings_logged()
 def build_model(directory: Path | str, task: str, attention: str, *, dtype: str = "float32") -> PreTrainedModel:
     """Return the model that a directory's `config.json` describes, with weights not yet loaded.
 
@@ -71,6 +72,7 @@ def _set_generation(model: PreTrainedModel, directory: Path) -> None:
         model.generation_config = transformers.GenerationConfig.from_pretrained(directory, GENERATION)
 
 
+@warnings_logged()
 def load_whole(
     directory: Path | str, task: str, attention: str, *, dtype: str = "float32", file: str | None = None
 ) -> PreTrainedModel:
@@ -183,7 +185,7 @@ def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTraine
     return moved
 
 
-# transformers' warnings on loading are disabled: their causes are errors here
+# what is warned of while a model is loaded is logged; what is built from a loaded one has no new cause
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 
