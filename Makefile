@@ -32,7 +32,7 @@ define fetch
 @test -d data/models/$@
 endef
 
-.PHONY: environment everything new study compare reference renew archives golden test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs dag lock cluster minilm smollm2 clean-work help
+.PHONY: environment everything new study compare reference renew archives golden test test-all test-slow test-browser test-faults test-conda test-newest test-slurm container lint bench bench-peers docs families dag lock cluster minilm smollm2 clean-work help
 
 environment:
 	@$(CREATE)
@@ -117,6 +117,9 @@ bench-peers: everything  ## costs beside those of TransformerLens, captum and wh
 
 docs: environment  ## write the pages of the configuration and of tables
 	@$(RUN) tools.docs
+
+families: environment  ## try every type of model of the installed transformers: docs/families.md (6 minutes)
+	@$(RUN) headroom families
 
 dag: environment  ## draw the rules of the starter study: docs/dag.svg
 	@$(RUN) tools.dag

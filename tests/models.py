@@ -167,7 +167,6 @@ TASKS = {
     **dict.fromkeys(CLASSIFIERS, "AutoModelForSequenceClassification"),
 }
 
-REFUSED = {"falcon": "features of FalconAttention are not a multiple"}
 MASKED_ONLY = {"olmo2": "normalised over all heads", "bloom": "position bias", "mpnet": "position bias"}
 EAGER_ONLY = ("bloom", "gemma2", "gpt-neo", "gpt-j", "deberta", "deberta-v2", "deberta-v3", "mpnet")
 ATTENTIONS = [
@@ -294,6 +293,18 @@ def write_encoder(
     configuration = toy_configuration(family, positions=positions, tokens=len(tokenizer), **sizes)
     model: Any = toy_model(configuration, lively=lively)
     (model if head else model.base_model).save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory
+
+
+def write_masked(directory: Path, family: str = "bert", **more: Any) -> Path:
+    """Write a random masked language model and the tokenizer of `write_encoder`, and return the directory."""
+    tokenizer = toy_tokenizer(family)
+    configuration = toy_configuration(family, tokens=len(tokenizer), **more)
+    torch.manual_seed(0)
+    model: Any = transformers.AutoModelForMaskedLM.from_config(configuration)
+    spread(model)
+    model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return directory
 

@@ -10,11 +10,11 @@ import yaml
 from headroom.core.table import Column, Table
 from headroom.experiments.tables import REGISTRY
 from headroom.settings.study import Study
-from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TranslationSettings
+from headroom.settings.tasks import ClassificationSettings, LanguageSettings, MaskedSettings, TranslationSettings
 
 Schema = dict[str, Any]
 
-KINDS: tuple[Any, ...] = (TranslationSettings, ClassificationSettings, LanguageSettings)
+KINDS: tuple[Any, ...] = (TranslationSettings, ClassificationSettings, LanguageSettings, MaskedSettings)
 """The models of all kinds of tasks."""
 
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"

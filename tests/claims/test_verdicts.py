@@ -53,8 +53,9 @@ def test_entries_fit_their_rules_and_the_answer_their_numbers() -> None:
 
 def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
     tasks = {"opus": "translation", "sst2": "classification", "cola": "classification", "mine": "classification"}
-    asked = {task: threshold("M15", "asked", task, kind) for task, kind in {**tasks, "wikitext": "language"}.items()}
-    assert asked == {"opus": 0.2, "sst2": 0.6, "cola": 0.5, "mine": 0.5, "wikitext": 0.2}
+    tasks |= {"wikitext": "language", "gaps": "masked"}
+    asked = {task: threshold("M15", "asked", task, kind) for task, kind in tasks.items()}
+    assert asked == {"opus": 0.2, "sst2": 0.6, "cola": 0.5, "mine": 0.5, "wikitext": 0.2, "gaps": 0.2}
 
 
 def test_a_faulty_entry_is_named(tmp_path: Path) -> None:

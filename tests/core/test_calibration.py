@@ -17,7 +17,9 @@ from headroom.core.statistics import (
     over_runs,
     percentage,
     randomisation_p,
+    resample_clusters,
     resampling_weights,
+    spread_over_examples,
     tail_p,
     welch,
 )
@@ -102,6 +104,26 @@ def test_a_mean_of_nothing_is_rarely_significant(runs: int) -> None:
     found = numpy.array([mean_p(random.normal(size=runs)) for _ in range(4 * DRAWS)])
     assert (found < 0.05).mean() == pytest.approx(0.05, abs=0.01)
     assert (found < 0.01).mean() == pytest.approx(0.01, abs=0.004)
+
+
+@pytest.mark.parametrize(("shared", "sizes"), [(0.5, [3] * 60), (0.0, [3] * 60), (0.9, [1, 2, 9] * 40)])
+def test_clusters_of_examples_are_no_evidence_on_their_own(shared: float, sizes: list[int]) -> None:
+    """Of a cluster, some of the variance is shared; a difference of two systems of equal quality, from -1 to 1."""
+    random, clusters = numpy.random.default_rng(3), numpy.repeat(numpy.arange(len(sizes)), sizes)
+    weights = resample_clusters(clusters, SAMPLES)
+    drawn = spread_over_examples(lambda count: exchanges(count, SAMPLES), clusters)
+    found = []
+    for _ in range(DRAWS):
+        luck = (
+            random.normal(size=len(sizes))[clusters] * shared**0.5
+            + random.normal(size=len(clusters)) * (1 - shared) ** 0.5
+        )
+        ones, zero = numpy.ones(len(clusters)), numpy.zeros(len(clusters))
+        full, other = (numpy.stack([own, ones], axis=1) for own in (zero, (luck > 0.8) * 1.0 - (luck < -0.8)))
+        low, high = interval(mean(weights @ other))
+        null = exchange_outputs(full, other, mean, drawn)
+        found.append((low <= 0 <= high, randomisation_p(null, float(mean(other.sum(axis=0)))) >= 0.05))
+    assert numpy.mean(found, axis=0) == pytest.approx(0.95, abs=0.02)
 
 
 @pytest.mark.parametrize(("draw", "metric", "examples"), NULLS)

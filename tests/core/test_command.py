@@ -1,6 +1,8 @@
 """Errors that a user can act on end a stage in one line."""
 
 import errno
+import subprocess
+import sys
 
 import pytest
 from headroom.core import errors
@@ -35,6 +37,17 @@ def test_errors_end_a_stage_in_one_line(
     with pytest.raises(SystemExit) as ended:
         errors.run(failing(error))
     assert (ended.value.code, capsys.readouterr().err) == (status, shown)
+
+
+def test_output_that_nobody_reads_any_more_ends_a_stage_without_a_word() -> None:
+    code = "from headroom.core.errors import run; run(lambda: print('x' * 99, *range(10**5), sep=chr(10)))"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as stage:
+        assert stage.stdout
+        assert stage.stderr
+        assert stage.stdout.readline().startswith(b"xxx")
+        stage.stdout.close()
+        assert (stage.stderr.read(), stage.wait()) == (b"", 141)
 
 
 def test_programming_errors_keep_their_traceback() -> None:

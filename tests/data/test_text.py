@@ -140,6 +140,18 @@ def test_halves_have_the_labels_of_the_whole():
         assert sorted(halves["choose"].first + halves["check"].first, key=int) == text.first
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_first_sentence_is_in_one_half(size):
+    """Of pairs with a premise each, halves are those of single sentences; single sentences are not paired."""
+    labels = [("no", "maybe", "yes")[place % size] for place in range(60 * size)]
+    first, second = ([f"{place // per}" for place in range(len(labels))] for per in (size, 1))
+    halves = halve_valid({"valid": LabelledText(first, second, labels)})
+    assert not {*halves["choose"].first} & {*halves["check"].first}
+    assert {len({*half.first}) for half in halves.values()} == {30}
+    for one in (LabelledText(second, first, labels), LabelledText(first, None, labels)):
+        assert one.halves()[0] == LabelledText(second, None, labels).halves()[0]
+
+
 def shared_by_all(sets, count):
     """Return the rows of equal sets of different examples."""
     return [{"set": later, "also_in": one, "exact": count, "normalised": count} for one, later in combinations(sets, 2)]

@@ -26,17 +26,21 @@ from headroom.models.classifier import model as of_classifier
 from headroom.models.classifier.judging import LabelledSet
 from headroom.models.classifier.model import ClassificationModel
 from headroom.models.command import find_engine
+from headroom.models.masked import model as of_masked_windows
+from headroom.models.masked.engine import MaskedEngine
+from headroom.models.masked.model import MaskedModel, MaskedSet
 from headroom.models.seq2seq import timing as of_seq2seq
 from headroom.models.seq2seq.batches import IGNORED
 from headroom.models.seq2seq.judging import Seq2SeqSet
 from headroom.models.seq2seq.model import Seq2SeqModel
-from headroom.settings.answers import DecodingSettings, WindowSettings
+from headroom.settings.answers import DecodingSettings, MaskedWindowSettings, WindowSettings
 from models import (
     CLASSIFIERS,
     MASKED_ONLY,
     SOURCES,
     TARGETS,
     TRANSLATORS,
+    WORDS,
     build_small,
     copied,
     letter_tokenizer,
@@ -45,6 +49,7 @@ from models import (
     write_documents,
     write_encoder,
     write_language_model,
+    write_masked,
     write_self_attentive,
     write_translator,
 )
@@ -217,11 +222,44 @@ def of_decoder(request, name):
     return Case(reload(directory), judged, len(windows.windows), library, reload, workload)
 
 
+LINES_OF_WORDS = [" ".join(random.Random(number).choices(WORDS, k=2 + 5 * number % 23)) for number in range(12)]
+MASKED = ("roberta, masked", "modernbert, masked", "distilbert, masked")
+
+
+def of_masked(request, name):
+    place, family = request.getfixturevalue("tmp_path"), name.split(",")[0]
+    directory = write_masked(place / "epoch1", family)
+    corpus, settings = write_documents(place / "corpus", LINES_OF_WORDS), MaskedWindowSettings(length=10, stride=5)
+    engine = MaskedEngine(corpus=corpus, checkpoint=directory, device="cpu", windows=settings)
+    windows = engine.examples("test")
+
+    def judged(size, order):
+        chosen = replace(windows, windows=[windows.windows[place] for place in order])
+        return MaskedSet(name="check", windows=chosen, windows_at_once=size, resamples=5, about="")
+
+    def library():
+        plain, found = transformers.AutoModelForMaskedLM.from_pretrained(directory).eval(), []
+        mask = transformers.AutoTokenizer.from_pretrained(directory).mask_token_id
+        for window in windows.windows:
+            tokens, places = torch.tensor([window.tokens]), torch.tensor(window.masked)
+            read = tokens.index_fill(1, places, mask)
+            logits = plain(read).logits[0, places]
+            found.append((float(cross_entropy(logits, tokens[0, places], reduction="sum")), len(places)))
+        return found
+
+    def workload(model):
+        return of_masked_windows.workload(model, windows, 3)
+
+    reload = partial(MaskedModel.load, device="cpu", attention="eager")
+    return Case(reload(directory), judged, len(windows.windows), library, reload, workload)
+
+
 KINDS = {
     of_trained: ["trained"],
     of_classifier_family: [*(family for family in CLASSIFIERS if family not in MASKED_ONLY), "self-attentive"],
     of_translator: TRANSLATORS,
     of_decoder: DECODERS,
+    of_masked: MASKED,
 }
 EVERY = [(make, name) for make, names in KINDS.items() for name in names]
 
@@ -268,7 +306,7 @@ def test_losses_are_those_of_the_library_in_any_batch_and_order(case):
 @torch.no_grad()
 @pytest.mark.parametrize(
     "case",
-    some("trained", "bert", "albert", "self-attentive", "marian", "nllb", "t5", *DECODERS),
+    some("trained", "bert", "albert", "self-attentive", "marian", "nllb", "t5", *DECODERS, *MASKED),
     indirect=True,
 )
 def test_a_sweep_gives_what_whole_passes_give(case):
@@ -307,7 +345,7 @@ def test_a_saved_model_is_loaded(case, tmp_path):
 
 @torch.inference_mode()
 @pytest.mark.parametrize(
-    "case", some("bert", "distilbert", "marian", "t5", "gpt2, right", "llama, left"), indirect=True
+    "case", some("bert", "distilbert", "marian", "t5", "gpt2, right", "llama, left", MASKED[0]), indirect=True
 )
 def test_costs_are_what_torch_counts(case, tmp_path):
     """Attention step by step is made of plain matrix products."""
@@ -326,7 +364,9 @@ def test_costs_are_what_torch_counts(case, tmp_path):
                 assert work.multiply_adds(model, part) == counter.get_total_flops() // 2, (part, gone)
 
 
-@pytest.mark.parametrize(("write", "engine"), [(write_decoder, "causal"), (write_encoder, "classifier")])
+@pytest.mark.parametrize(
+    ("write", "engine"), [(write_decoder, "causal"), (write_encoder, "classifier"), (write_masked, "masked")]
+)
 def test_the_engine_is_that_of_the_model(write, engine, tmp_path):
     write(tmp_path)
     assert find_engine(tmp_path / "config.json") == engine

@@ -1,4 +1,4 @@
-"""Four whole studies: their tables are as declared, say what the rules say, and come out the same when run again."""
+"""Five whole studies: their tables are as declared, say what the rules say, and come out the same when run again."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Four tiny studies, one for each kind of model that users bring, and their tables: `make golden` writes them again.
+"""Five tiny studies, one for each kind of model that users bring, and their tables: `make golden` writes them again.
 
 A user of fairseq trains here (tests/workflow/tiny.yaml). The others bring a small trained model and text, which are in
 the archives of their studies; `headroom new` writes these studies. It is trained again if there is no archive:
@@ -25,7 +25,7 @@ from lxml import html
 from made_once import made_once
 from models import letter_tokenizer, plain_tokenizer, toy_configuration, toy_model, toy_tokenizer
 from study import TINY, Project, new_project, run_stage
-from transformers import LlamaConfig, LlamaForCausalLM, MarianConfig, MarianMTModel
+from transformers import AutoModelForMaskedLM, LlamaConfig, LlamaForCausalLM, MarianConfig, MarianMTModel
 
 from tools.archives import texts_in, times_in
 
@@ -131,7 +131,29 @@ def bring_classifier() -> tuple[Any, Any, dict[str, list[str]]]:
     return model, tokenizer, {"tsv": ["sentence\tlabel", *rows]}
 
 
-BROUGHT = {"decoder": bring_decoder, "translator": bring_translator, "classifier": bring_classifier}
+def bring_masked() -> tuple[Any, Any, dict[str, list[str]]]:
+    """Bring an encoder of strings and their sorted letters: what is masked in a half is in the other one."""
+    tokenizer = toy_tokenizer("bert", words=[">", *LETTERS])
+    configuration = toy_configuration("bert", tokens=len(tokenizer))
+    model = AutoModelForMaskedLM.from_config(configuration)
+
+    def batch(update: int) -> dict[str, Any]:
+        found = encoded(tokenizer, sorting(32, update))
+        tokens, mask = found["input_ids"], tokenizer.mask_token_id
+        drawn = torch.rand(tokens.shape, generator=torch.Generator().manual_seed(update)) < 0.2
+        hidden = drawn & (tokens > mask)  # special tokens come before the others
+        return found | {"input_ids": tokens.masked_fill(hidden, mask), "labels": tokens.where(hidden, -100)}
+
+    learn(model, batch, 1500)
+    return model, tokenizer, {"txt": sorting(60, -1)}
+
+
+BROUGHT = {
+    "decoder": bring_decoder,
+    "translator": bring_translator,
+    "classifier": bring_classifier,
+    "masked": bring_masked,
+}
 KINDS = ("tiny", *BROUGHT)
 """The studies by name; those of models that are brought are named by their kind."""
 

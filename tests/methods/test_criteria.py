@@ -12,6 +12,7 @@ from headroom.experiments.scores.declared import SCORES, SCORES_COMPARED
 from headroom.methods.criteria import (
     check,
     check_compared,
+    count_used,
     criterion,
     criterion_scores,
 )
@@ -132,6 +133,21 @@ COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value")
 
 def names(found):
     return " ".join(str(head) for unit in found for head in unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "half"),
+    [
+        ("shapley", 256, 256),
+        ("backward-elimination", 256, 256),
+        ("attention-attribution", 200, 200),
+        ("gradient-example", 729, 729),
+    ],
+)
+def test_signatures_say_how_many_examples_a_criterion_uses(name, whole, half):
+    score = criterion(name).score
+    assert (count_used(score, 729), count_used(score, 729, 1)) == (whole, half)
+    assert (count_used(score, 150), count_used(score, 300, 0)) == (150, 300)  # as many as there are, in the set
 
 
 def test_layers_from_the_top_and_from_the_bottom():

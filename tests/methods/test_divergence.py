@@ -42,7 +42,7 @@ def by_hand(model, judged, intervention):
     """Return KL(full || changed) per predicted token from whole logits of two passes."""
     nats, tokens = 0.0, 0
     for batch in judged.batches(model):
-        kept = batch.next_tokens.ge(0)
+        kept = batch.answers.ge(0)
         full = model.logits(batch)[kept].double().log_softmax(-1)
         with model.gates.applied(intervention):
             changed = model.logits(batch)[kept].double().log_softmax(-1)

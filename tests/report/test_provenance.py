@@ -9,7 +9,7 @@ import pytest
 from golden.conftest import Golden
 from headroom.core.version import find_version
 from headroom.figures.spec import cells
-from headroom.report.cautions import cautions, read_records
+from headroom.report.cautions import _of_clusters, cautions, read_records
 from headroom.report.provenance import _count_again, _summarise_signatures, provenance
 from headroom.study.tables import TABLES, StudyTables
 from tables import numbers_in
@@ -120,6 +120,14 @@ def test_copies_are_said_with_their_numbers_and_what_they_do(said):
         "case, spaces or punctuation.",
         "39 of 300 of test repeat another one of the set; its intervals are too narrow, by a factor of up to 2.49.",
     ]
+
+
+def test_few_clusters_are_said_beside_intervals(tiny: Golden):
+    rows = tiny.tables.every("evaluation")
+    own = rows[rows["run"].str.startswith("entailment")]
+    told = own["set"].map({"test": "|clusters:3", "check": "|clusters:12"}).fillna("")
+    (view,) = StudyTables({"evaluation": own.assign(signature="set:" + own["set"] + told)}).views.values()
+    assert [one.text for one in _of_clusters(view)] == ["Intervals on test stand on 3 first sentences."]
 
 
 def test_what_was_dropped_is_said_by_reason(said):

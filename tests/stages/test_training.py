@@ -16,7 +16,8 @@ import headroom
 import psutil
 import pytest
 from fairseq_models import RUN_SHAPE, write_data
-from headroom.core.errors import run
+from headroom.core.errors import HeadroomError, run
+from headroom.core.files import locked
 from headroom.experiments.training import fine_tuning
 from headroom.experiments.training import stage as training
 from headroom.experiments.training.declared import TRAINING
@@ -111,6 +112,22 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
     assert same(weights("classifier", tmp_path), first)
     assert (tmp_path / "losses.csv").read_bytes() == written
     assert not list((tmp_path / "work").glob(".*"))
+
+
+def test_a_training_has_one_process_and_a_killed_one_holds_nothing(made, tmp_path):
+    code = "import sys, pathlib, headroom.core.files as f\n"
+    code += "with f.locked(pathlib.Path(sys.argv[1])): print(flush=True); input()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "work")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    other.stdout.readline()
+    with pytest.raises(HeadroomError, match="work: another process trains here; wait"):
+        run_stage(fine_tuning, arguments("classifier", made, tmp_path))
+    assert not [*(tmp_path / "work").iterdir()]
+    other.kill()
+    other.wait()
+    with locked(tmp_path / "work"):
+        pass
 
 
 @pytest.mark.long

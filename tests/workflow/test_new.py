@@ -16,7 +16,7 @@ from headroom.models.outline import read_outline
 from headroom.settings.load import read_study
 from headroom.settings.models import HubModelSettings
 from headroom.settings.study import Study
-from models import STRINGS, letter_tokenizer, train_sorter, write_decoder, write_encoder, write_translator
+from models import STRINGS, letter_tokenizer, train_sorter, write_decoder, write_encoder, write_masked, write_translator
 from study import run_stage
 from transformers import LlamaForCausalLM, Olmo2Config, Olmo2ForCausalLM
 
@@ -98,6 +98,13 @@ class TestKinds:
         sides = [[Path(path).read_text().splitlines() for path in (one.source, one.target)] for one in pairs]
         assert sorted(row for own in sides for row in zip(*own)) == sorted(rows)
         assert "2 encoder layers and 2 decoder layers, 24 heads" in said
+
+    def test_masked_language_model_with_plain_text(self, capsys) -> None:
+        text = write("text.txt", sentences(30))
+        study, said = written(capsys, str(write_masked(Path("mine"))), "--text", text)
+        task = study.tasks["masked"]
+        assert (task.corpus.path, task.windows.length, task.windows.masked_share) == (text, 40, 0.15)
+        assert "BertForMaskedLM: 2 encoder layers, 8 heads" in said
 
     def test_heads_that_can_only_be_masked(self, capsys) -> None:
         place = decoder("mine", Olmo2ForCausalLM, Olmo2Config)

@@ -60,16 +60,21 @@ class TestModelsOfTransformers:
         "corpus": {"source": "sacrebleu"},
         "arms": {"baseline": {"method": "baseline"}},
     }
-    STUDY: ClassVar = {"study": "s", "seeds": [1], "tasks": {"text": LANGUAGE, "opus": OPUS}}
+    STUDY: ClassVar = {
+        "study": "s",
+        "seeds": [1],
+        "tasks": {"text": LANGUAGE, "opus": OPUS, "gaps": {**LANGUAGE, "task": "masked"}},
+    }
 
     def test_have_jobs_that_neither_train_them_nor_remove_what_cannot_be(self, tmp_path):
         jobs = list_jobs(self.STUDY, tmp_path)
-        asked = {task: {job.rule for job in jobs if job.run.startswith(task)} for task in ("text", "opus")}
+        asked = {task: {job.rule for job in jobs if job.run.startswith(task)} for task in ("text", "opus", "gaps")}
         every = {"released", "evaluation", "ablation", "agreement", "keep_one", "scores", "pruning", "pruning_epochs"}
         every |= {"attention_stats", "relevance", "roles", "attention_maps", "diversity", "parameters"}
-        assert asked == {"text": {*every, "removal", "timing"}, "opus": every}
-        for job in (one for one in jobs if one.run.startswith("text") and "engine" in one.told):
-            assert job.told["engine"] == "causal"
+        released = {*every, "removal", "timing"}
+        assert asked == {"text": released, "opus": every, "gaps": released}
+        for job in (one for one in jobs if one.run.startswith(("text", "gaps")) and "engine" in one.told):
+            assert job.told["engine"] == ("causal" if job.run.startswith("text") else "masked")
             if job.rule != "released":  # the same windows in every job
                 assert job.told["windows"]["length"] == 64
         assert {job.told["engine"] for job in jobs if job.run.startswith("opus") and "engine" in job.told} == {

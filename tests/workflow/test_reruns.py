@@ -19,6 +19,7 @@ import yaml
 from dag import PlannedJob, list_jobs
 from headroom.__main__ import job_of
 from headroom.core.errors import HeadroomError
+from headroom.core.files import identify_files
 from headroom.missing import wrong_criteria
 from headroom.models.command import OWN as OWN_SECTIONS
 from headroom.settings.job import list_flags
@@ -27,6 +28,8 @@ from headroom.settings.study import Study
 from headroom.study.plan import Plan
 from headroom.study.sources import PARAMS, Sources
 from headroom.study.stages import module_of
+from models import write_decoder
+from safetensors.torch import load_file, save_file
 from study import ROOT, TINY, Finished, differing, new_project, planned, rows
 
 pytestmark = pytest.mark.long
@@ -56,6 +59,11 @@ OWN: dict[str, Any] = {
             "corpus": {"source": "files", "path": "text/train.source"},
             "released": {"path": "decoder"},
             "pairs": {"path": "text/train.tsv"},
+        },
+        "gaps": {
+            "task": "masked",
+            "corpus": {"source": "files", "path": "text/train.source"},
+            "released": {"path": "decoder"},
         },
     },
 }
@@ -150,7 +158,7 @@ def keys_of(job: PlannedJob) -> list[str]:
     """Return the keys of the configuration that a program takes: those of the sections of its job."""
     kind = job_of(importlib.import_module(module_of(job.stage)))
     engine = job.decided.get("engine", "none")
-    told = {name for name in kind.model_fields if name in job.decided or OWN_SECTIONS.get(name) == engine}
+    told = {name for name in kind.model_fields if name in job.decided or engine in OWN_SECTIONS.get(name, ())}
     named = (name.partition(".") for name, _ in list_flags(kind) if "." in name)
     return [f"{SECTIONS.get(name, name)}.{key}" for name, _, key in named if name in told]
 
@@ -331,6 +339,49 @@ def test_an_edited_file_reruns_what_imports_it(finished: Finished, tmp_path: Pat
     stage.write_text(stage.read_text() + "\n# edited\n")
     assert planned(study.snakemake()) == {"agreement": 4, **DECIDED}
     assert differing(*(place.root / "results" / "tiny" for place in (study, finished.project))) == []
+
+
+def test_another_model_of_the_same_name_is_imported_whatever_its_dates(tmp_path: Path) -> None:
+    """Two checkpoints that were written before the study: moved, copied with their times, or linked."""
+    project = new_project(tmp_path / "project")
+    for number in (100, 200):
+        weights = write_decoder(project.root / f"run/{number}") / "model.safetensors"
+        save_file({name: one * number for name, one in load_file(weights).items()}, weights, {"format": "pt"})
+        for path in weights.parent.iterdir():
+            os.utime(path, (1e9, 1e9))
+    (project.root / "text.txt").write_text("one two three\n" * 9)
+    task = {"task": "language", "released": {"path": "mine"}, "corpus": {"source": "files", "path": "text.txt"}}
+    study = project.write_study({"study": "own", "seeds": [1], "tasks": {"language": task}}, {})
+
+    def imports(*arguments: str) -> int:
+        return planned(project.snakemake("--until", "released", *arguments, study=study)).get("released", 0)
+
+    mine, keep = project.root / "mine", tmp_path / "keep"
+    shutil.move(project.root / "run/100", mine)
+    assert imports("--quiet", "host") == 1
+    card = (project.root / "results/own/runs/language.baseline.seed1/epoch1/README.md").read_text()
+    assert f"Imported from model.safetensors: {(mine / 'model.safetensors').stat().st_size} bytes, SHA-256" in card
+    shutil.copytree(mine, keep)
+    shutil.rmtree(mine)
+    shutil.copytree(keep, mine)  # the same content, with other times and inodes
+    assert imports("-n") == 0
+    for place in (shutil.copytree, os.symlink, shutil.move):
+        shutil.rmtree(mine) if mine.is_dir() and not mine.is_symlink() else mine.unlink()
+        place(project.root / "run/200", mine)
+        assert imports("-n") == 1
+
+
+def test_large_files_are_told_apart_by_their_dates_and_inodes(tmp_path: Path) -> None:
+    one, other, link = tmp_path / "one/weights", tmp_path / "other/weights", tmp_path / "link"
+    for number, path in enumerate((one, other)):
+        path.parent.mkdir()
+        path.write_bytes(bytes(2**20) + bytes([number]))
+        os.utime(path, (1e9, 1e9))
+    link.symlink_to(one.parent)
+    known = identify_files([one])
+    assert identify_files([link / "weights", tmp_path / "missing"]) == known != identify_files([other])
+    other.rename(one)
+    assert identify_files([one]) != known
 
 
 SWEEPS = {

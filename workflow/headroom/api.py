@@ -1,7 +1,7 @@
 """What a notebook calls: models and lists of texts in, data frames out. Stages call the same functions.
 
-Texts are documents for a language model, a sentence (or two) with a label for a classifier, and pairs of a source and a
-target for a translation model.
+Texts are documents for a language model, masked or not, a sentence (or two) with a label for a classifier, and pairs
+of a source and a target for a translation model.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +18,27 @@ import pandas
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, Replacement
+from headroom.core.statistics import index_clusters
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
 from headroom.figures.atlas import Drawing, join_atlases
-from headroom.methods.criteria import criterion
+from headroom.methods.criteria import check_scores, criterion
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.judging import curve as judge_curve
 from headroom.methods.orders import Order, least_important_first
 from headroom.methods.slimming import Removable, find_removable
 from headroom.models import load as loading
 from headroom.models.causal.judging import WindowSet
-from headroom.models.causal.model import CausalModel
+from headroom.models.causal.model import WindowModel
 from headroom.models.causal.windows import cut_documents
 from headroom.models.classifier.judging import LabelledSet
 from headroom.models.classifier.model import ClassificationModel
+from headroom.models.masked.model import MaskedModel, MaskedSet
+from headroom.models.masked.windows import mask_documents
 from headroom.models.model import HubModel
 from headroom.models.seq2seq.judging import Seq2SeqSet
 from headroom.models.sources import locate
-from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings, MaskedWindowSettings, WindowSettings
 from headroom.settings.models import HubModelSettings
 
 Texts = Sequence[str] | Sequence[tuple[str, ...]]
@@ -44,8 +48,8 @@ BY = "gradient-example"
 
 RESAMPLES = 1000
 
-PARTS = {"choose": slice(0, None, 4), "check": slice(1, None, 4)}
-"""Of the texts that `slim` gets, those that score heads, and those that choose the order; half of them are held out."""
+PARTS = {"choose": (0,), "check": (1,), "held-out": (2, 3)}
+"""By four, of the texts that `slim` gets: those that score heads, that choose the order, and that are held out."""
 
 
 def load(model: Any, tokenizer: Any = None, device: str = "auto", **options: Any) -> HubModel[Any]:
@@ -81,12 +85,16 @@ def make_set(model: HubModel[Any], texts: Texts, name: str = "texts", *, length:
     Raises:
         HeadroomError: If the texts are not those of the model's kind.
     """
-    if isinstance(model, CausalModel):
+    if isinstance(model, WindowModel):
         if not all(isinstance(text, str) for text in texts):
             raise HeadroomError("texts: not all are strings; a language model reads documents")
         size = min(length or WindowSettings().length, model.longest)
-        windows = cut_documents(model.tokenizer, [str(text) for text in texts], length=size, stride=size)
-        return WindowSet(name=name, windows=windows, windows_at_once=8, resamples=RESAMPLES, about=f"windows of {size}")
+        cut, kind, about = cut_documents, WindowSet, f"windows of {size}"
+        if isinstance(model, MaskedModel):
+            share = MaskedWindowSettings().masked_share
+            cut, kind, about = partial(mask_documents, masked_share=share), MaskedSet, f"{about},{share:g} masked"
+        windows = cut(model.tokenizer, [str(text) for text in texts], length=size, stride=size)
+        return kind(name=name, windows=windows, windows_at_once=8, resamples=RESAMPLES, about=about)
     if any(isinstance(text, str) or len(text) < 2 for text in texts):
         raise HeadroomError("texts: not all are pairs; give (sentence, label), or (source, target)")
     *sides, last = ([str(part) for part in parts] for parts in zip(*texts, strict=True))
@@ -116,8 +124,21 @@ def ablate(model: HubModel[Any], texts: Texts, replacement: Replacement = "zero"
 
 def curve(model: HubModel[Any], texts: Texts, by: str = BY, step: float = 0.1) -> pandas.DataFrame:
     """Remove more and more heads by a criterion, scored on half of the texts and judged on the others."""
-    order = Order(by, least_important_first(_scores(model, make_set(model, texts[::2]), by), model.units()))
-    return pandas.DataFrame(judge_curve(Judge(model, make_set(model, texts[1::2])), order, step))
+    choose, check = (make_set(model, take_part(texts, 2, (number,))) for number in range(2))
+    order = Order(by, least_important_first(_scores(model, choose, by), model.units()))
+    return pandas.DataFrame(judge_curve(Judge(model, check), order, step))
+
+
+def take_part(texts: Texts, count: int, numbers: Sequence[int]) -> list[Any]:
+    """Return some of so many equal parts of texts, numbered from 0; pairs with the same first sentence are in one.
+
+    >>> take_part(["a", "a", "b"], 2, (0,)), take_part([("a", "b", "x"), ("a", "c", "y"), ("d", "e", "x")], 2, (0,))
+    (['a', 'b'], [('a', 'b', 'x'), ('a', 'c', 'y')])
+    """
+    clusters = index_clusters(
+        [text[0] if len(text) == 3 and not isinstance(text, str) else place for place, text in enumerate(texts)]
+    )
+    return [text for text, cluster in zip(texts, clusters) if cluster % count in numbers]
 
 
 def atlas(rows: pandas.DataFrame, column: str = "score") -> Drawing:
@@ -168,11 +189,10 @@ def slim(
     Raises:
         HeadroomError: If the model scores no more than chance, or its heads can only be masked.
     """
-    sets = {name: make_set(model, texts[part], name) for name, part in PARTS.items()}
-    held_out: Any = [text for place, text in enumerate(texts) if place % 4 > 1]
+    sets = {name: make_set(model, take_part(texts, 4, numbers), name) for name, numbers in PARTS.items()}
     units = model.units(unit)
     orders = [Order(name, least_important_first(_scores(model, sets["choose"], name), units)) for name in by]
-    judges = Judge(model, sets["check"]), Judge(model, make_set(model, held_out, "held-out"))
+    judges = Judge(model, sets["check"]), Judge(model, sets["held-out"])
     found = find_removable(*judges, orders, tolerance)
     model.remove(found.removed)
     return Slim(model, found.removed, tabulate(found))
@@ -202,4 +222,6 @@ def _scores(model: HubModel[Any], judged: Any, by: str) -> dict[Head, float]:
         raise HeadroomError(
             f"criterion {by}: is not computed in a notebook; name one of docs/criteria.md that is scored"
         )
-    return dict(one.score(model, judged.batches(model))[by])
+    found = one.score(model, judged.batches(model))
+    check_scores(model, judged.batches(model), found, judged.name)
+    return dict(found[by])

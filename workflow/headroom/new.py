@@ -94,7 +94,7 @@ def find_text(texts: Sequence[str], outline: "Outline", labels: Sequence[str], p
     Raises:
         HeadroomError: If it is not the text of the model's kind of task.
     """
-    if outline.task == "language":
+    if outline.task in ("language", "masked"):
         return find_documents(texts)
     if outline.task == "translation":
         return find_parallel(texts, place)
@@ -132,8 +132,10 @@ def write_study(name: str, outline: "Outline", settings: HubModelSettings, text:
     at_once = choose_batch(outline, length)
     library = {"library": "transformers"} if outline.task == "translation" else {}
     removable = {"removable": False} if outline.kept_whole else {}
+    windows = {"windows": {"length": length, "per_set": 20 * few, "windows_at_once": min(at_once, 8)}}
     answers: dict[str, dict[str, Any]] = {
-        "language": {"windows": {"length": length, "per_set": 20 * few, "windows_at_once": min(at_once, 8)}},
+        "language": windows,
+        "masked": windows,
         "translation": {"arms": {"baseline": {"method": "baseline"}}, "decoding": {"sentences_at_once": at_once}},
         "classification": {"labelling": {"examples_at_once": at_once}},
     }
@@ -154,7 +156,7 @@ def write_study(name: str, outline: "Outline", settings: HubModelSettings, text:
 def choose_sizes(outline: "Outline") -> tuple[int, int]:
     """Return the number of tokens of an example, and of examples on which each head is removed on its own."""
     known = [length for length in LENGTHS if length <= outline.longest] or [outline.longest]
-    lengths = known if outline.task == "language" else [TOKENS]
+    lengths = known if outline.task in ("language", "masked") else [TOKENS]
     counts = {length: int(OPERATIONS / (2 * outline.multiply_adds * length * outline.heads)) for length in lengths}
     length = next((length for length, count in counts.items() if count >= 16), lengths[-1])
     return length, min(max(counts[length], 8), 500)
@@ -192,9 +194,9 @@ class New(Job):
     text: list[str] = Field(
         min_length=1,
         max_length=2,
-        description="plain text for a language model, TSV for a classifier (columns sentence and label), for a "
-        "translation model two aligned files or a TSV of two columns; of plain and labelled text, two files choose and "
-        "test heads",
+        description="plain text for a language model, masked or not, TSV for a classifier (columns sentence and "
+        "label), for a translation model two aligned files or a TSV of two columns; of plain and labelled text, two "
+        "files choose and test heads",
     )
     output: Path | None = Field(None, description="the study's file; by default studies/<model>-<text>.yaml")
     force: bool = Field(False, description="replace the file, if there is one")

@@ -1,7 +1,7 @@
 """Imported by users of transformers, whose classes then also load models without some of their heads.
 
 `import transformers, headroom.sliced`: `transformers.AutoModelForCausalLM.from_pretrained(directory)`, and likewise the
-classes for encoder-decoders and classifiers.
+classes for encoder-decoders, masked language models and classifiers.
 """
 
 from transformers.utils.import_utils import is_datasets_available, is_scipy_available

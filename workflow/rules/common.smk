@@ -48,6 +48,7 @@ workflow.deployment_settings.conda_not_block_search_path_envvars = True
 
 try:
     from headroom.core.errors import HeadroomError
+    from headroom.core.files import identify_files
     from headroom.core.interventions import REPLACEMENTS
     from headroom.fork_server import start_server
     from headroom.missing import find_mistakes, missing_mirror
@@ -119,6 +120,11 @@ def outside(paths):
         return lambda wildcards: outside(paths(plan, **dict(wildcards.items())))
     found = [path.replace("<package>", str(WORKFLOW)) for path in paths]
     return [os.path.abspath(path) if PREFIXED else os.path.relpath(path) for path in found]
+
+
+def identified(paths):
+    """Return the param that changes when other files of a user take the place of known ones, even with older dates."""
+    return {"files": lambda wildcards: identify_files(outside(paths)(wildcards))}
 
 
 def resolved(path):

@@ -16,6 +16,7 @@ use rule job as text with:
         runtime=60,
     params:
         **jobs.params("acquire", texts.tell_text, named=False, imports=texts.text_provider, libraries=jobs.text_library),
+        **identified(texts.list_text_sources),
         mirror=mirror,
 
 
@@ -31,6 +32,7 @@ use rule job as treebank with:
     priority: 100
     params:
         **jobs.params("acquire", texts.tell_trees, named=False, imports=texts.tree_provider, places=texts.own_trees),
+        **identified(texts.list_tree_sources),
         mirror=mirror,
 
 
@@ -61,3 +63,4 @@ use rule model_job as encoder with:
     priority: 60
     params:
         **jobs.params("encoder", texts.tell_encoder, named=False, libraries="torch"),
+        **identified(texts.list_encoder_files),

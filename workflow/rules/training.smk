@@ -57,6 +57,7 @@ use rule model_job as released with:
             places=trainings.find_downloads,
             libraries=jobs.library,
         ),
+        **identified(trainings.list_released_files),
         mirror=mirror,
 
 

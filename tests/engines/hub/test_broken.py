@@ -173,6 +173,31 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 FIRST_PART, SECOND_PART, THIRD_PART = (f"model-0000{part}-of-00003.safetensors" for part in (1, 2, 3))
 TRANSFORMERS_SAYS = "config.json: damaged, or of a type unknown"
 
+
+def beside(name):
+    """Return a function that writes a small file."""
+
+    def write(place):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("{}")
+
+    return write
+
+
+def with_adapter(state):
+    names = [f"model.layers.{layer}.self_attn.q_proj.lora_{side}.default.weight" for layer in (0, 1) for side in "AB"]
+    return {**state, **{name: torch.ones(2, 2) for name in names}}
+
+
+def scaled(state):
+    return {**state, "lm_head.weight_scale": torch.ones(1)}
+
+
+def in_eight_bits(state):
+    narrow = {name: one.to(torch.float8_e4m3fn) for name, one in state.items() if one.dim() > 1}
+    return {**state, **narrow}
+
+
 ROWS = [
     ("decoder", shutil.rmtree, "mine: no model; give a directory"),
     ("decoder", without("config.json"), "mine: no config.json"),
@@ -182,11 +207,11 @@ ROWS = [
     ("decoder", configured(model_type="mystery"), TRANSFORMERS_SAYS),
     ("decoder", holding("config.json", "{}"), TRANSFORMERS_SAYS),
     ("decoder", coded, TRANSFORMERS_SAYS),
-    ("encoder-decoder", Path.exists, "BartFor.* is not a language model; give"),
+    ("encoder-decoder", Path.exists, "BartFor.* is not a language model; ask it by task: translation"),
     (
         "decoder",
         configured(model_type="bert", architectures=["BertForMaskedLM"]),
-        "config.json: BertForMaskedLM is not a language model; give",
+        "config.json: BertForMaskedLM is not a language model; ask it by task: masked",
     ),
     ("decoder", configured(model_type="vit"), "has no language model of type 'vit'"),
     ("decoder", configured(num_attention_heads=5), "config.json.*24.*5.*; "),
@@ -200,7 +225,26 @@ ROWS = [
     ("decoder", holding(WEIGHTS, "version"), "not in safetensors' format; copy it again"),
     ("decoder", holding(WEIGHTS, POINTER), "run git lfs pull"),
     ("before any job", holding(WEIGHTS, POINTER), f"{WEIGHTS}: a pointer of Git LFS, not the weights; run git lfs"),
-    ("before any job", adapter, "adapter_config.json: an adapter without its model; merge it"),
+    *(
+        (kind, damage, rf"{below}adapter_config.json: an adapter, .*; merge it into the model")
+        for kind, damage, below in (
+            ("before any job", adapter, ""),
+            ("decoder", beside("adapter_config.json"), ""),
+            ("decoder", beside("lora_adapter/adapter_config.json"), "lora_adapter/"),
+            ("before any job", beside("huggingface/lora/adapter_config.json"), "huggingface/lora/"),
+            ("encoder", beside("adapter_config.json"), ""),
+        )
+    ),
+    (
+        "decoder",
+        reweighed(with_adapter),
+        "4 tensors are not part .* e.g. .*lora_A.*, .*lora_B.*, .*lora_A.*; merge adapters",
+    ),
+    ("translator", reweighed(scaled), "1 tensors are not part .* e.g. lm_head.weight_scale; merge"),
+    ("decoder", reweighed(in_eight_bits), r"quantised \(FP8, 0 scales\), .*; give the bfloat16 model"),
+    ("before any job", reweighed(in_eight_bits), r"quantised \(FP8, 0 scales\), .*; give the bfloat16 model"),
+    ("decoder", configured(quantization_config={"quant_method": "fp8"}), r"quantised \(FP8\), .*; give the"),
+    ("decoder", pickled(in_eight_bits), "float8.*; give a model that is not quantised"),
     (
         "before any job",
         called("pytorch_model-00001-of-00002.bin"),

@@ -3,11 +3,14 @@
 import json
 from string import ascii_lowercase
 
+import numpy
 import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
+from headroom.core.statistics import draw_resamples, exchanges, resampling_weights
 from headroom.models.causal.engine import CausalEngine
+from headroom.models.causal.judging import WindowSet
 from headroom.models.causal.model import CausalModel, workload
 from headroom.models.causal.windows import cut_documents
 from headroom.models.weights import fuse_activations
@@ -100,6 +103,28 @@ def test_no_window_spans_two_documents(tokenizer):
     assert [window.size for window in found.windows] == [9, 6, 4, 12, 12]  # without the first word, which is context
     with pytest.raises(HeadroomError, match="no document has two tokens"):
         cut_documents(tokenizer, ["w1", "w2"], length=4, stride=4)
+
+
+def test_windows_of_a_document_are_resampled_together(tokenizer, caplog):
+    """Three documents of 4, 1 and 3 windows; of one document, and of documents of a window each, windows are drawn."""
+    drawn = {"windows_at_once": 4, "resamples": 50, "about": ""}
+    documents = [" ".join(WORDS[start:stop]) for start, stop in ((0, 8), (10, 12), (20, 26))]
+    many = WindowSet(name="test", windows=cut_documents(tokenizer, documents, length=2, stride=2), **drawn)
+    by_document = many.weights[:, [0, 4, 5]]
+    assert (by_document.sum(1) == 3).all()
+    assert (many.weights == numpy.repeat(by_document, [4, 1, 3], axis=1)).all()
+    assert (many.exchanged == numpy.repeat(many.exchanged[:, [0, 4, 5]], [4, 1, 3], axis=1)).all()
+    assert "clusters:3" in many.signature("loss")
+    assert "test: only 3 documents" in caplog.text
+    one, single = (
+        WindowSet(name="test", windows=cut_documents(tokenizer, own, length=2, stride=2), **drawn)
+        for own in (documents[:1], ["w1 w2", "w3 w4", "w5 w6", "w7 w8"])
+    )
+    for judged in (one, single):
+        assert judged.weights.flags.c_contiguous  # the same products, to the bit
+        assert (judged.weights == resampling_weights(draw_resamples(4, 50))).all()
+        assert (judged.exchanged == exchanges(4, 50)).all()
+    assert ["clusters" in judged.signature("loss") for judged in (one, single)] == [True, False]
 
 
 def test_no_token_is_predicted_twice_where_windows_overlap(tokenizer):

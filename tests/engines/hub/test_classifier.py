@@ -179,6 +179,15 @@ class TestScores:
             assert outcome.scores[CALIBRATION] == pytest.approx(100 * error, rel=1e-4)
 
 
+def test_pairs_with_a_first_sentence_are_resampled_together():
+    first = [f"premise {number // 3}" for number in range(36)]
+    text = LabelledText(first, [f"hypothesis {number}" for number in range(36)], ["no", "maybe", "yes"] * 12)
+    for metrics in (["accuracy"], ["f1"]):
+        judged = LabelledSet(name="test", text=text, metrics=metrics, examples_at_once=7, resamples=200)
+        assert (judged.weights == judged.weights[:, numpy.arange(36) // 3 * 3]).all()
+        assert "clusters:12" in judged.signature("accuracy")
+
+
 class TestSetsOfOneLabel:
     def labelled_set(self, labels, metrics):
         text = LabelledText([f"text {place}" for place in range(len(labels))], None, labels)

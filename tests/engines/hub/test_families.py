@@ -19,12 +19,11 @@ from headroom.models.find_sites import find_sites
 from headroom.models.gates import Gates
 from headroom.models.removal import fold, remove_heads
 from headroom.models.sites import site_names
-from headroom.models.verification import Trial, check_interventions, check_maps
+from headroom.models.verification import Trial, check_interventions, check_maps, count_uses
 from missing_software import skip
 from models import (
     FAMILIES,
     MASKED_ONLY,
-    REFUSED,
     SEQ2SEQ,
     TASKS,
     best_attention,
@@ -126,7 +125,7 @@ def check_removal(family, place):
             assert_same(load(place / f"{name}-again", family), family, expected, f"{name}, saved and reloaded")
 
 
-@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in REFUSED])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_gates_maps_and_removal_of_a_family(family, tmp_path, monkeypatch):
     check_gates(family)
     check_maps(build_small(family, "eager"), Trial(inputs_of(family)))
@@ -138,18 +137,22 @@ def test_gates_maps_and_removal_of_a_family(family, tmp_path, monkeypatch):
         check_removal(family, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("family", "known", "message"),
-    [
-        ("falcon", families.FAMILIES, REFUSED["falcon"]),
-        ("albert", (), "module 1 runs 2 times in one pass, not 1"),  # not known to share layers
-    ],
-)
-def test_heads_that_cannot_be_told_apart_are_refused(family, known, message, monkeypatch):
-    monkeypatch.setattr(families, "FAMILIES", known)
-    with pytest.raises(HeadroomError, match=message) as raised:
-        check_interventions(build_small(family), Trial(inputs_of(family)))
-    assert "\n" not in str(raised.value)
+def test_heads_that_are_not_found_are_refused():
+    """z of ConvBERT also has features of a convolution, and all heads of XLNet are one parameter."""
+    small = {"hidden_size": 16, "num_attention_heads": 4, "num_hidden_layers": 1}
+    for config, message in (
+        (transformers.ConvBertConfig(**small, head_ratio=1), "0 layers that may be its output"),
+        (transformers.XLNetConfig(d_model=16, n_head=4, n_layer=1), "one parameter"),
+    ):
+        model = transformers.AutoModelForSequenceClassification.from_config(config)
+        with pytest.raises(HeadroomError, match=message) as raised:
+            find_sites(model)
+        assert "\n" not in str(raised.value)
+
+
+def test_repeated_layers_are_counted_without_an_entry(monkeypatch):
+    monkeypatch.setattr(families, "FAMILIES", ())
+    assert count_uses(build_small("albert"), Trial(inputs_of("albert"))) == {Site("E", 1, 6): 2}
 
 
 def test_a_check_leaves_the_model_as_it_was():

@@ -4,9 +4,9 @@ import pytest
 import torch
 from headroom.models import readout
 from headroom.models.readout import Readout, best_tokens, rank_tokens, read_tokens
-from models import CAUSAL, REFUSED, SEQ2SEQ, build_small, inputs_of
+from models import CAUSAL, SEQ2SEQ, build_small, inputs_of
 
-FAMILIES = [family for family in (*CAUSAL, *SEQ2SEQ) if family not in REFUSED]
+FAMILIES = (*CAUSAL, *SEQ2SEQ)
 CHANGED = ("gemma2", "granite", "cohere")
 """Families whose logits are capped or scaled."""
 

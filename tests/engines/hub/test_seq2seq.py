@@ -18,7 +18,7 @@ from headroom.models.seq2seq.decoding import attend
 from headroom.models.seq2seq.judging import Seq2SeqSet, Verifier
 from headroom.models.seq2seq.text import set_languages
 from headroom.models.seq2seq.timing import workload
-from headroom.models.translation_scores import ReferenceSet
+from headroom.models.translation_scores import ReferenceSet, metric_signature
 from headroom.preparation import released
 from headroom.settings.answers import DecodingSettings
 from models import SOURCES, TARGETS, TRANSLATORS, load_translator, write_translator
@@ -313,6 +313,25 @@ SYSTEMS = [
     ["the cat sat on the mat .", "", "something", "3.5 %", "five four three two one"],
     ["", "", "", "", "one t"],  # one sequence of four characters, none of five
 ]
+
+
+@pytest.mark.parametrize(
+    ("references", "words", "right"),
+    [
+        (["我昨天在图书馆看了一本关于历史的书。"], "zh", 70),
+        (["昨日は図書館で歴史の本を読みました。"], "char", 70),
+        (["เมื่อวานฉันอ่านหนังสือประวัติศาสตร์ที่ห้องสมุด"], "char", 70),
+        (["어제 도서관에서 역사에 관한 책을 읽었습니다 ."], "13a", 0),
+        (["Gestern las ich in der Bibliothek 一 Buch ."], "13a", 0),
+    ],
+)
+def test_words_of_bleu_are_those_of_the_references(references, words, right):
+    """One wrong character of text without spaces is one error, not a wrong sentence; the signature says it."""
+    hypotheses = [references[0].replace(references[0][3], "x", 1)]
+    found = ReferenceSet(references).sample(hypotheses, numpy.ones(1), numpy.ones(1)).scores()
+    assert found["bleu"] == BLEU(tokenize=words).corpus_score(hypotheses, [references]).score
+    assert found["bleu"] > right
+    assert f"tok:{words}" in metric_signature("bleu", words)
 
 
 def test_scores_of_translations_are_sacrebleus():

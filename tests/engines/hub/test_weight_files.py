@@ -102,6 +102,8 @@ WRITTEN = [
     (split_alone, ""),
     (lambda place: split(place, change=lambda one: one + 1), _BESIDE),
     (split_in_part, _BESIDE),
+    (lambda place: (place / PICKLE).touch(), f"{WHOLE}: read; {PICKLE} beside it is not"),
+    (lambda place: (place / "mine.gguf").touch(), f"{WHOLE}: read; mine.gguf beside it is not"),
     (pickling(lambda state: state), ""),
     (pickling(lambda state: state, _use_new_zipfile_serialization=False), ""),
     (pickling(lambda state: {"epoch": 3, "state_dict": state, "optimizer": {"lr": 0.1}}), ""),
@@ -123,6 +125,17 @@ def test_weights_are_read_however_they_were_written(kind, tmp_path, caplog):
         if not same(found, expected) or message not in caplog.text:
             wrong.append((number, message, caplog.text))
     assert not wrong
+
+
+def test_tensors_of_other_parts_are_named_and_buffers_are_not(tmp_path, caplog):
+    write_decoder(tmp_path)
+    expected, state = read("decoder", tmp_path), load_file(tmp_path / WHOLE)
+    buffers = ("rotary_emb.inv_freq", "layers.0.self_attn.rotary_emb.inv_freq", "layers.0.self_attn.masked_bias")
+    computed = {f"model.{name}": torch.ones(4) for name in buffers}
+    mask = {"model.layers.0.self_attn.bias": torch.ones(1, 1, 4, 4)}
+    save_file({**state, **computed, **mask, "vision.weight": torch.ones(2)}, tmp_path / WHOLE, {"format": "pt"})
+    assert same(read("decoder", tmp_path), expected)
+    assert "1 tensors of parts that are not used, e.g. vision.weight" in caplog.text
 
 
 def give_matrix(directory, embedding, **configured):

@@ -35,6 +35,9 @@ EXPERIMENTS = "headroom.experiments"
 NOTICEABLE = "noticeable"
 """A threshold that is a noticeable loss, by kind of task: the margins of `headroom.study.task_info`."""
 
+LIKE: dict[TaskKind, TaskKind] = {"masked": "language"}
+"""Kinds of tasks without thresholds of their own, and the kind whose thresholds hold for them."""
+
 NOT_EXAMINED = "it examined no such task"
 
 SEVERAL_RUNS = (
@@ -126,7 +129,7 @@ class Claim(_Entry):
     def _named(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
-        margins = {kind: info.margin for kind, info in TASKS.items()}
+        margins = {kind: info.margin for kind, info in TASKS.items() if kind not in LIKE}
         return {name: margins if value == NOTICEABLE else value for name, value in given.items()}
 
     @property
@@ -308,7 +311,7 @@ def _of_task(value: float | Mapping[str, float], task: str, kind: TaskKind) -> f
     """Return a threshold that may be given by task or kind of task."""
     if not isinstance(value, Mapping):
         return value
-    return value[task] if task in value else value[kind]
+    return value[task] if task in value else value[LIKE.get(kind, kind)]
 
 
 def _amounts(value: Any) -> Any:

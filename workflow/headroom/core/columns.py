@@ -24,7 +24,7 @@ KIND = Column(
     "kind",
     "text",
     "kind of attention site: `E` encoder self-attention, `A` encoder-decoder attention, `D` decoder self-attention (a"
-    " classifier has only `E`, a language model only `D`)",
+    " classifier and a masked language model have only `E`, a language model only `D`)",
 )
 KIND_OR_ALL = KIND.means(f"{KIND.meaning}, or `all`, the heads of every kind together")
 LAYER = Column("layer", "integer", "layer of the site, counted from 1")
@@ -49,9 +49,11 @@ METRIC = Column(
     " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
     " %; `f1`: F1 of the second of two classes (of more: the mean over the classes with examples,"
     " whose number is in the signature), in %; `matthews`: Matthews correlation times 100;"
-    " of a language model `next`: share of next tokens predicted, in %; higher values of these are better."
-    " `loss`: negative log-likelihood, nats per target token (teacher-forced, without label smoothing), next token or"
-    " label; `bits`: bits per byte of text (lower is better). Of interventions on language models and classifiers also"
+    " of a language model `next`: share of next tokens predicted, in %; of a masked one `masked`: share of masked"
+    " tokens predicted, in %; higher values of these are better."
+    " `loss`: negative log-likelihood, nats per target token (teacher-forced, without label smoothing), next or masked"
+    " token, or label; `bits`: bits per byte of text, of next tokens (lower is better). Of interventions on language"
+    " models, masked or not, and classifiers also"
     " `kl`: the Kullback-Leibler divergence of their predictions from the full model's, KL(full || changed), in nats"
     " per predicted token or example (no p: any change is above 0). The first metric of a task is its main one: heads"
     " are chosen by it. The perplexity of a language model, e to the power of its loss, is in no table"

@@ -82,6 +82,10 @@ FULL_DISK = 28
 """Exit status of a stage that found no space left; its log may be empty, as it is on the same disk."""
 
 
+BROKEN_PIPE = 141
+"""Exit status of a stage whose output nobody reads any more, as in `make new ... | head`: that of SIGPIPE."""
+
+
 def run(work: Callable[[], None]) -> None:
     """Run a stage's work; errors that a user can act on end it with a line on standard error and a status.
 
@@ -92,11 +96,16 @@ def run(work: Callable[[], None]) -> None:
     if not sys.warnoptions:  # deprecations inside libraries: users of a stage cannot act on them
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module="scipy")  # results that are NaN are handled
     try:
         with _silent_without_memory():
             work()
+            sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        sys.stdout = io.StringIO()  # the real one would fail again at the end of the process
+        sys.exit(BROKEN_PIPE)
     except Exception as error:
         message = _message(error)
         if message is None:  # a programming error keeps its traceback

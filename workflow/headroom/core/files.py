@@ -1,8 +1,10 @@
 """Atomic writing of files, and reading of text."""
 
+import fcntl
 import glob
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -14,6 +16,8 @@ from typing import Any
 import yaml
 
 from headroom.core.errors import HeadroomError, disk_is_full, shorten
+
+_log = logging.getLogger(__name__)
 
 RECORD = "record.json"
 
@@ -71,6 +75,50 @@ def sha256(path: Path | str) -> str:
     """Return the SHA-256 of a file's content in hexadecimal."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a directory, which is made if needed, for this process alone within a block; the lock ends with the process.
+
+    Raises:
+        HeadroomError: If another process holds it.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(place)
+        raise HeadroomError(f"{directory}: another process trains here; wait until it has ended") from error
+    except OSError as error:  # file systems without locks
+        _log.warning("%s: cannot be locked (%s)", directory, error.strerror)
+    try:
+        yield
+    finally:
+        os.close(place)
+
+
+_HASHED = 2**20
+"""Bytes of a file that `identify_files` reads: all of most texts, and the header of weights."""
+
+
+def identify_files(paths: Iterable[Path | str]) -> str:
+    """Return a checksum that changes when other files take the place of these, whatever their dates.
+
+    Of a large file it takes the beginning, size, inode and time of its content, which moving keeps; of a small one its
+    content alone. Missing files are left out.
+    """
+    found = hashlib.sha256()
+    for path in map(Path, paths):
+        if not path.is_file():
+            continue
+        about = path.stat()
+        with open(path, "rb") as stream:
+            beginning = hashlib.sha256(stream.read(_HASHED)).hexdigest()
+        large = [about.st_size, about.st_mtime_ns, about.st_ino] if about.st_size > _HASHED else []
+        found.update(json.dumps([path.name, beginning, *large]).encode())
+    return found.hexdigest()[:16]
 
 
 def write_record(directory: Path) -> None:

@@ -3,14 +3,15 @@
 A system is represented by the sufficient statistics of its examples (a `Sample`). A resample of the examples is a row
 of counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All
 systems on one set share its resamples: differences between them are paired. Sentences are drawn as in sacrebleu's
-`PairedTest` (Koehn 2004).
+`PairedTest` (Koehn 2004). Examples that depend on each other are a cluster, e.g. the windows of a document. Clusters
+are drawn whole, and two systems exchange their outputs of whole clusters.
 
 Curves (areas, removable shares) are in `headroom.core.curves`, correlations of rankings in `headroom.core.ranks`.
 Importing scipy.stats takes a second: functions that need it import it when they are called.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ SEED = 12345
 
 LEVEL = 0.95
 """The level of all intervals."""
+
+FEW_CLUSTERS = 10
+"""Fewer clusters of examples than this, e.g. documents, say little of how others differ."""
 
 POWER = 0.8
 """The power with which a detectable effect would be found."""
@@ -126,6 +130,39 @@ def resampling_weights(indices: ndarray) -> ndarray:
     offsets = numpy.arange(samples)[:, None] * sentences
     counts = numpy.bincount((indices + offsets).ravel(), minlength=samples * sentences)
     return counts.reshape(samples, sentences).astype(numpy.float64)
+
+
+def index_clusters(keys: Sequence[Hashable]) -> ndarray:
+    """Return the cluster of each example, (examples,), counted from 0: those with equal keys.
+
+    If all keys are equal, every example is a cluster: a single one does not show how clusters differ.
+
+    >>> index_clusters(["a", "b", "a"]).tolist(), index_clusters(["a", "a"]).tolist()
+    ([0, 1, 0], [0, 1])
+    """
+    known: dict[Hashable, int] = {}
+    numbers = [known.setdefault(key, len(known)) for key in keys]
+    return numpy.array(numbers if len(known) > 1 else range(len(keys)), dtype=numpy.int64)
+
+
+def count_clusters(keys: Sequence[Hashable]) -> dict[str, int]:
+    """Return what a signature says of the resamples: the number of clusters, if examples are in some together."""
+    return {"clusters": len({*keys})} if len({*keys}) < len(keys) else {}
+
+
+def spread_over_examples(drawn: Callable[[int], ndarray], clusters: ndarray) -> ndarray:
+    """Return what is drawn for each cluster, given their number, (samples, clusters), for each of its examples."""
+    return numpy.take(drawn(int(clusters.max(initial=-1)) + 1), clusters, axis=1)
+
+
+def resample_clusters(clusters: ndarray, samples: int = 1000) -> ndarray:
+    """Return the frequency of each example in each resample, (samples, examples), as `resampling_weights` does.
+
+    Args:
+        clusters: The cluster of each example, from `index_clusters`.
+        samples: The number of resamples.
+    """
+    return spread_over_examples(lambda count: resampling_weights(draw_resamples(count, samples)), clusters)
 
 
 def interval(resampled: ndarray) -> tuple[float, float]:

@@ -59,6 +59,11 @@ class Text(ABC):
     def taken(self, places: Sequence[int]) -> Self:
         """Return the examples at these positions (counted from 0), in this order."""
 
+    @property
+    def clusters(self) -> Sequence[Hashable]:
+        """A key of each example, equal for those that depend on each other."""
+        return range(len(self))
+
     def halves(self) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the examples that choose and of those that check: the 1st, 3rd, ..., the others."""
         return range(0, len(self), 2), range(1, len(self), 2)
@@ -157,7 +162,9 @@ def write_sets(
         "sizes": {name: len(text) for name, text in sets.items()},
         **counts,
         "left_out": dict(left_out or {}),
-        "repeated": count_repeated({name: text.inputs for name, text in sets.items()}),
+        "repeated": count_repeated(
+            {name: text.inputs for name, text in sets.items()}, {name: text.clusters for name, text in sets.items()}
+        ),
         "sha256": {name: sha256(directory / name) for name in files},
     }
     write_lines(directory / RECORD, [json.dumps(record, indent=2, ensure_ascii=False)])

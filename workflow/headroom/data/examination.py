@@ -79,13 +79,14 @@ Inputs = Mapping[str, Sequence[Hashable]]
 """The inputs of each set, by its name."""
 
 
-def count_repeated(inputs: Inputs) -> list[dict[str, Any]]:
+def count_repeated(inputs: Inputs, clusters: Inputs | None = None) -> list[dict[str, Any]]:
     """Return, and log as warnings, the examples that occur in another set too, or again in their own.
 
     Of two sets the examples of the later one are counted. Examples are equal exactly, or after `normalise_text` on
     every part of them; the second number includes the first. A set's own examples count from their second occurrence.
-    `widening` is by what factor an interval that takes examples as independent is too narrow at most: if equal examples
-    get equal answers, the variance of a mean is larger by the sum of squared frequencies over the number of examples.
+    `widening` is by what factor an interval that takes clusters of examples as independent is too narrow at most: if
+    equal examples get equal answers, the variance of a mean is as the sum of the squared sizes of what is independent.
+    Examples with equal keys among `clusters` are one, and without each is one of its own.
 
     Returns:
         A row for each set that is concerned: `set`, `also_in` (the same for a set of its own), `exact`, `normalised`
@@ -99,8 +100,9 @@ def count_repeated(inputs: Inputs) -> list[dict[str, Any]]:
         if not normalised:
             continue
         if first == second:
-            squares = sum(count**2 for count in Counter(plain[first]).values())
-            row["widening"] = round((squares / len(plain[first])) ** 0.5, 3)
+            keys = (clusters or {}).get(first, range(len(plain[first])))
+            squares = (sum(count**2 for count in Counter(own).values()) for own in (plain[first], keys))
+            row["widening"] = round(max(1.0, next(squares) / next(squares)) ** 0.5, 3)
         rows.append(row)
         where = "again in it" if first == second else f"in {first} too"
         _log.warning(

@@ -16,7 +16,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.documents import read_source
-from headroom.data.labelled import read_labelled
+from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import SIDES, ParallelText, check_pairs, read_parallel
 from headroom.data.rows import split_rows, unquote_rows
 from headroom.settings.documents import Documents
@@ -68,7 +68,7 @@ def find_labelled(texts: Sequence[str], labels: Sequence[str], place: Path) -> G
     if len(read) == 2:
         about = f"{len(read[0])} examples to choose heads, {len(read[1])} to test them"
         return Given({**corpus, **_two(texts)}, about)
-    halves = {name: read[0].taken(places) for name, places in _halve(read[0].inputs, texts[0]).items()}
+    halves = {name: read[0].taken(places) for name, places in _halve(_keys(read[0]), texts[0]).items()}
     files = {place / file: lines for name, half in halves.items() for file, lines in half.files(name).items()}
     return Given({**corpus, **_two([str(path) for path in files])}, _sizes(halves, texts), files)
 
@@ -102,6 +102,11 @@ def _two(texts: Sequence[str]) -> dict[str, str]:
 def _sizes(halves: Mapping[str, Any], texts: Sequence[str]) -> str:
     valid, test = map(len, halves.values())
     return f"{valid} examples of {' and '.join(texts)} to choose heads, {test} to test them"
+
+
+def _keys(text: LabelledText) -> Sequence[object]:
+    """Return what decides the half of an example: its first sentence where some repeat."""
+    return text.clusters if len({*text.clusters}) < len(text) else text.inputs
 
 
 def _halve(inputs: Sequence[object], name: str) -> dict[str, list[int]]:

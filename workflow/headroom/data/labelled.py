@@ -11,8 +11,9 @@ quoted as pandas does (`headroom.data.rows`).
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +66,27 @@ class LabelledText(Text):
         """The lists of sentences."""
         return self.sides
 
+    @property
+    def clusters(self) -> Sequence[Hashable]:
+        """The first sentence of each pair: several pairs may ask about one. Single sentences are not paired."""
+        return super().clusters if self.second is None else self.first
+
     def halves(self) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the examples that choose and of those that check.
 
-        They are the 1st, 3rd, ... and the 2nd, 4th, ..., unless a label that occurs twice or more is missing in one of
-        these, or is divided as chance would hardly do: then every second example of each label.
+        Pairs with the same first sentence are in the same half. Such clusters of one example or more are divided:
+        the 1st, 3rd, ... and the 2nd, 4th, ..., unless a label that occurs twice or more is missing in one of these, or
+        is divided as chance would hardly do: then every second cluster of the same labels.
         """
-        choose, check = super().halves()
-        if not _are_uneven(*(Counter(self.labels[place] for place in half) for half in (choose, check))):
-            return choose, check
-        by_label = sorted(range(len(self)), key=lambda place: self.labels.index(self.labels[place]))
-        return sorted(by_label[::2]), sorted(by_label[1::2])
+        clusters: dict[Hashable, list[int]] = {}
+        for place, key in enumerate(self.clusters):
+            clusters.setdefault(key, []).append(place)
+        own = list(clusters.values()) if len(clusters) > 1 else [[place] for place in range(len(self))]
+        choose, check = _join(own[::2]), _join(own[1::2])
+        if _are_uneven(*(Counter(self.labels[place] for place in half) for half in (choose, check))):
+            own.sort(key=lambda places: sorted(self.labels.index(self.labels[place]) for place in places))
+            choose, check = _join(own[::2]), _join(own[1::2])
+        return choose, check
 
     def taken(self, places: Sequence[int]) -> "LabelledText":
         """Return the examples at these positions (counted from 0), in this order."""
@@ -160,6 +171,10 @@ def check_text(
                 f"{name}, line {number}: undeclared label '{shorten(label)}'; use one of {shorten(', '.join(labels))}"
             )
     return text
+
+
+def _join(clusters: Sequence[Sequence[int]]) -> list[int]:
+    return sorted(chain.from_iterable(clusters))
 
 
 def _are_uneven(first: Counter[str], second: Counter[str]) -> bool:

@@ -29,7 +29,6 @@ from headroom.core.statistics import (
     benjamini_hochberg,
     compute_unpaired_p,
     exchange_outputs,
-    exchanges,
     holm,
     interval,
     mcnemar_p,
@@ -131,8 +130,7 @@ def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome
     value, before, after = other.scores[metric], full.resampled[metric], other.resampled[metric]
     delta = value - full.scores[metric]
     how = full.sample.metrics[metric]
-    drawn = _exchanges(*judged.weights.shape)
-    null = exchange_outputs(full.sample.statistics[metric], other.sample.statistics[metric], how, drawn)
+    null = exchange_outputs(full.sample.statistics[metric], other.sample.statistics[metric], how, judged.exchanged)
     tests = (randomisation_p(null, delta), sacrebleu_p(before, after, delta), tail_p(null, delta))
     p, p_sacrebleu, tail = tests if metric != KL else [math.nan] * 3
     low, high = interval(after - before)
@@ -149,11 +147,6 @@ def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome
         "p_sacrebleu": p_sacrebleu,
     }
     return columns, tail
-
-
-@cache
-def _exchanges(samples: int, examples: int) -> numpy.ndarray:
-    return exchanges(examples, samples)
 
 
 def comparisons(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,11 +73,13 @@ def least_important_first(
     Scores may be pairs, whose second numbers order units of equal first ones.
 
     Raises:
-        HeadroomError: If a head has no score.
+        HeadroomError: If a head has no score, or one that is no number.
     """
     if missing := next((head for head in sorted(join_units(units)) if head not in scores), None):
         raise HeadroomError(f"head {missing}: no score; score the full model first")
     pairs = {head: score if isinstance(score, tuple) else (score,) for head, score in scores.items()}
+    if wrong := next((head for head in sorted(join_units(units)) if any(map(math.isnan, pairs[head]))), None):
+        raise HeadroomError(f"head {wrong}: its score is NaN, which has no place in an order; score the heads again")
     return sorted(units, key=lambda unit: (*map(sum, zip(*(pairs[head] for head in unit))), unit))
 
 

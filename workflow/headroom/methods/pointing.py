@@ -1,8 +1,9 @@
 """Where heads point: offsets, rare words and confidence, token by token (Voita et al. 2019, Sections 4 and 5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from headroom.core.heads import HALVES, Head, Site
 from headroom.core.progress import follow_items
-from headroom.core.statistics import Estimate, draw_resamples, interval, resampling_weights
+from headroom.core.statistics import Estimate, index_clusters, interval, resample_clusters
 from headroom.data.trees import ParsedSentence
 from headroom.models.sites import MapBatch
 
@@ -43,6 +44,7 @@ def measure_pointing(
     *,
     resamples: int,
     baseline: ndarray | None = None,
+    clusters: Sequence[Hashable] | None = None,
 ) -> list[Measured]:
     """Return each head's share of correct cases, on the given half; empty without cases.
 
@@ -55,23 +57,28 @@ def measure_pointing(
         asked: Cases by sentence, (N,).
         resamples: Bootstrap samples.
         baseline: Correct cases of the baseline, by sentence, (N,).
+        clusters: A key of each sentence; those with equal keys are resampled together.
     """
     rows = HALVES[name[3]]
     found, asked = found[rows], asked[rows]
     if not asked.sum():
         return []
     expected = numpy.zeros(len(asked)) if baseline is None else baseline[rows]
-    _, bounds = shares_with_intervals(found - expected[:, None], asked, resamples)
+    keys = None if clusters is None else clusters[rows]
+    _, bounds = shares_with_intervals(found - expected[:, None], asked, resamples, keys)
     without = None if baseline is None else float(expected.sum() / asked.sum())
     shares = zip(heads, (found.sum(0) / asked.sum()).tolist(), bounds)
     return [Measured(head, *name, share, without, *ends, int(asked.sum())) for head, share, ends in shares]
 
 
 def shares_with_intervals(
-    found: ndarray, asked: ndarray, resamples: int
+    found: ndarray, asked: ndarray, resamples: int, clusters: Sequence[Hashable] | None = None
 ) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return shares (K), of the cases found by sentence (N, K) in those by sentence (N,), and their 95 % intervals."""
-    weights = _weights(len(asked), resamples)  # (samples, N)
+    """Return shares (K), of the cases found by sentence (N, K) in those by sentence (N,), and their 95 % intervals.
+
+    Sentences with equal keys among `clusters` are resampled together.
+    """
+    weights = _weights(tuple(range(len(asked)) if clusters is None else clusters), resamples)  # (samples, N)
     total = weights @ asked
     drawn = (weights @ found)[total > 0] / total[total > 0, None]  # (samples, K)
     return (found.sum(0) / asked.sum()).tolist(), [interval(own) for own in drawn.T]
@@ -82,7 +89,7 @@ def mean_of_shares(found: ndarray, asked: ndarray, resamples: int) -> Estimate:
 
     A resample of the sentences is one for all shares; of one in which a share has no case it is the mean of the others.
     """
-    weights = _weights(len(asked), resamples)  # (samples, N)
+    weights = _weights(tuple(range(len(asked))), resamples)  # (samples, N)
     total = weights @ asked  # (samples, K)
     shares = numpy.divide(weights @ found, total, out=numpy.zeros_like(total), where=total > 0)
     counts = (total > 0).sum(1)
@@ -91,8 +98,8 @@ def mean_of_shares(found: ndarray, asked: ndarray, resamples: int) -> Estimate:
 
 
 @lru_cache(maxsize=8)
-def _weights(sentences: int, resamples: int) -> ndarray:
-    return resampling_weights(draw_resamples(sentences, resamples))
+def _weights(clusters: tuple[Hashable, ...], resamples: int) -> ndarray:
+    return resample_clusters(index_clusters(clusters), resamples)
 
 
 def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
@@ -229,7 +236,13 @@ class TokenCounts:
 
 @torch.inference_mode()
 def token_pointing(
-    batches: Sequence[MapBatch], heads: Heads, *, frequencies: Tensor | None, frequent: int, resamples: int
+    batches: Sequence[MapBatch],
+    heads: Heads,
+    *,
+    frequencies: Tensor | None,
+    frequent: int,
+    resamples: int,
+    clusters: Sequence[Hashable] | None = None,
 ) -> list[Measured]:
     """Measure confidence, offsets and rare tokens of every head, on a set.
 
@@ -239,7 +252,9 @@ def token_pointing(
         frequencies: The frequency of each token in the training text, (V,); None omits rare tokens.
         frequent: A sentence counts for rare tokens if its rarest is not among this many most frequent ones.
         resamples: Bootstrap samples.
+        clusters: As in `measure_pointing`.
     """
+    drawn: dict[str, Any] = {"resamples": resamples, "clusters": clusters}
     examples = sum(len(batch.positions) for batch in batches)
     reads = batches[0].reads
     counts = TokenCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent, reads=reads)
@@ -251,7 +266,7 @@ def token_pointing(
         names = [head for site in sites for head in heads[site]]
         largest = numpy.concatenate([counts.largest[site] for site in sites], axis=-1)
         for half in HALVES:
-            found += measure_pointing(names, ("confidence", "", "", half), largest, numbers, resamples=resamples)
+            found += measure_pointing(names, ("confidence", "", "", half), largest, numbers, **drawn)
         if kind in SELF:
             able = counts.with_neighbour[kind]  # (offsets,)
             shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / able.clip(min=1)[:, None]
@@ -263,7 +278,7 @@ def token_pointing(
             right = numpy.concatenate([counts.rare[site] for site in sites], axis=-1)
             for target, hits, chance in zip(RARE, right, counts.rare_chance):
                 name = ("rare", target, "", "all")
-                found += measure_pointing(names, name, hits, counts.rare_asked, resamples=resamples, baseline=chance)
+                found += measure_pointing(names, name, hits, counts.rare_asked, baseline=chance, **drawn)
     return found
 
 

@@ -1,6 +1,6 @@
 """Relevance of heads by layer-wise relevance propagation (Voita et al. 2019, Section 4; Ding et al. 2017)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,15 +65,20 @@ def relevances(model: HeadModel, batches: Iterable[Batch], *, rule: Rule, remove
     )
 
 
-def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate]:
+def estimates(
+    found: Relevances, measure: str, half: str, clusters: Sequence[Hashable] | None = None
+) -> dict[Head, Estimate]:
     """Return a measure of all heads on a half of the examples: the mean over the half's generation steps.
+
+    Examples with equal keys among `clusters` are resampled together.
 
     Raises:
         HeadroomError: If the half is empty.
     """
     rows = HALVES[half]
     steps = found.steps[rows]
-    weights = statistics.resampling_weights(statistics.draw_resamples(len(steps)))  # (resamples, examples)
+    keys = range(len(steps)) if clusters is None else clusters[rows]
+    weights = statistics.resample_clusters(statistics.index_clusters(keys))  # (resamples, examples)
     resampled_steps = (weights @ steps)[:, None]
     estimated: dict[Head, Estimate] = {}
     for site, sums in found.sums[measure].items():

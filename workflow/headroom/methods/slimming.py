@@ -144,6 +144,7 @@ def lost_share(judge: Judge, intervention: Intervention) -> Estimate:
 
     The interval is that of paired resamples. These do not see that other examples may change: with fewer than `FEW`
     changed ones the upper end is at least that of their exact (Clopper-Pearson) share, as if each lost everything.
+    Changed clusters are counted instead where there are as many as that.
     Of a model that scores no more than chance nothing is known: NaN.
     """
     if not intervention:
@@ -155,8 +156,9 @@ def lost_share(judge: Judge, intervention: Intervention) -> Estimate:
     before, after = full.resampled[metric] - chance, other.resampled[metric] - chance  # (resamples,)
     value = (full.scores[metric] - other.scores[metric]) / (full.scores[metric] - chance)
     low, high = interval((before - after) / before)
-    statistics = full.sample.statistics[metric] != other.sample.statistics[metric]  # (examples, k)
-    changed, examples = int(statistics.any(axis=1).sum()), len(statistics)
-    if changed < FEW:
-        high = max(high, estimate_share(changed / examples, examples).high)
+    differ = (full.sample.statistics[metric] != other.sample.statistics[metric]).any(axis=1)  # (examples,)
+    by_cluster = numpy.bincount(judge.set.clusters, weights=differ) > 0
+    counted = by_cluster if len(by_cluster) >= FEW else differ
+    if counted.sum() < FEW:
+        high = max(high, estimate_share(counted.mean(), len(counted)).high)
     return Estimate(float(value), float(low), float(numpy.maximum(high, value)))

@@ -16,13 +16,13 @@ from transformers.pytorch_utils import Conv1D
 from headroom.core.errors import HeadroomError
 from headroom.models.sites import Layout
 
-_SUFFIX = r"(_lin|_linear|_proj|_projection|_layer)?"
+_SUFFIX = r"(_lin|_linear|_proj|_projection|_layer|_head)?"
 _QUERY = re.compile(f"(w?q|query|q_b){_SUFFIX}", re.I)
 """`q_b_proj` and `kv_b_proj` expand states of low rank to heads (DeepSeek)."""
 
 _KEY = re.compile(f"(w?k|key|kv|kv_b){_SUFFIX}", re.I)
 _VALUE = re.compile(f"(w?v|value){_SUFFIX}", re.I)
-_OUTPUT = re.compile(f"(w?o|out|output|dense|c){_SUFFIX}", re.I)
+_OUTPUT = re.compile(f"(w?o|out|output|dense|c|post){_SUFFIX}", re.I)
 _LOW_RANK = re.compile(r"(q|k|kv|o)_a_.*")
 _FUSED = {
     "c_attn": Layout.FUSED,

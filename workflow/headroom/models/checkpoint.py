@@ -9,12 +9,10 @@ import json
 import logging
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
-from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +23,16 @@ from pydantic import TypeAdapter
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.models.families import KEY
 from headroom.models.find_sites import CONFIGURATION, TOKENIZER, WEIGHTS, first_line, plain, writing
 from headroom.models.sites import AttentionSite
-from headroom.models.sliced import TASKS, configure
+from headroom.models.sliced import TASKS, configure, know_text_part
 from headroom.models.weight_files import TOKENIZERS, has_any
 from headroom.settings.models import Dtype
-
-_log = logging.getLogger(__name__)
 
 CARD, TAG = "README.md", "tags: [headroom]"
 """The model card, and the line in it that says that its directory was written here."""
@@ -46,137 +42,134 @@ HEADS = "heads.json"
 
 GENERATION = "generation_config.json"
 
+_log = logging.getLogger(__name__)
 
-_said = set[str]()
-
-
-@contextmanager
-def warnings_logged() -> Iterator[None]:
-    """Log what transformers warns of within a block, once in a process; nothing of a block that ends in an error.
-
-    Its reports of tensors that are missing or left over are left out: `weights` says which of them matter.
-    """
-    library, found = logging.getLogger("transformers"), BufferingHandler(sys.maxsize)
-    handlers, level = library.handlers, library.level
-    library.handlers = [found]
-    library.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        library.handlers = handlers
-        library.setLevel(level)
-    for text in dict.fromkeys(record.getMessage() for record in found.buffer):
-        if text not in _said and "LOAD REPORT" not in text:
-            _said.add(text)
-            _log.warning("transformers: %s", text)
+_PROBE = "The Paris café's 3,200 visitors (in 2019)  weren't\n\tall naïve: x_1 += 42; 'Ünïcödé' 你好 東京 สวัสดี!?"
+"""Text on which tokenizers that may differ are compared: case, accents, digits, spaces, marks, scripts."""
 
 
-@warnings_logged()
 def read_tokenizer(directory: Path | str, *, file: str | None = None) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a directory, or of its GGUF file, without settings of earlier calls.
 
-    Its tokens are those of `tokenizer.json`, if there is one.
     A tokenizer without a padding token pads with its end token: masks say what is padding, tokens do not.
 
     Raises:
-        HeadroomError: If it is missing or cannot be read, or `tokenizer.json` is of another one.
+        HeadroomError: If it is missing or cannot be read.
     """
     directory = Path(directory)
-    whole = directory / TOKENIZER[0]
     if not file and not has_any(directory, TOKENIZERS):
         raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(TOKENIZERS)}")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            directory,
-            local_files_only=True,
-            trust_remote_code=False,
-            **({"gguf_file": file} if file else {}),
-        )
-        filed = Tokenizer.from_file(str(whole)) if not file and whole.is_file() else None
+        with relayed_warnings():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                directory,
+                local_files_only=True,
+                trust_remote_code=False,
+                **({"gguf_file": file} if file else {}),
+            )
+        if file:
+            _leave_out_added(tokenizer)
+        elif isinstance(tokenizer, PreTrainedTokenizerFast) and (directory / TOKENIZER[0]).is_file():
+            _read_as_written(tokenizer, directory)
     except Exception as error:  # tokenizers raise many types for damaged files
         raise HeadroomError(f"{directory}: cannot read the tokenizer ({first_line(error)}); copy it again") from error
-    if file:
-        _leave_out_added(tokenizer)
-    if filed and not tokenizer.init_kwargs.get("fix_mistral_regex"):  # which asks for other tokens than the file's
-        _follow_file(tokenizer, filed, directory)
+    if (_read_json(directory / CONFIGURATION).get("type_vocab_size") or 0) > 1:
+        _tell_segments(tokenizer)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return plain(tokenizer)
 
 
-_PARTS = ("normalizer", "pre_tokenizer", "model")
-"""What divides text into tokens."""
-
-_PROBES = ("The cost in 2024: 1,234.50 euros!!", "it's I'M naïve  {a_b}\n\n\tÉtude ﬁ ①", "今天 北京 сегодня")
-
-
-def _follow_file(tokenizer: Any, filed: Tokenizer, directory: Path) -> None:
-    """Let a tokenizer divide text as `tokenizer.json`: transformers builds most classes anew from its vocabulary alone.
-
-    The file also says what stands around a text.
-    """
-    filed.no_truncation()
-    filed.no_padding()
-    alike = True
-    if tokenizer.is_fast:
-        loaded = tokenizer.backend_tokenizer
-        added = [token for _, token in sorted(loaded.get_added_tokens_decoder().items())]
-        filed.add_tokens([token for token in added if filed.token_to_id(token.content) is None])
-        filed.encode_special_tokens = loaded.encode_special_tokens
-        if hasattr(tokenizer, "src_lang"):  # codes of languages stand around a text
-            filed.post_processor = loaded.post_processor
-        alike = all(_state(getattr(loaded, part)) == _state(getattr(filed, part)) for part in _PARTS)
-    differing = list(_compare_tokens(tokenizer, filed))
-    if tokenizer.is_fast and (differing or not alike):
-        tokenizer._tokenizer = filed
-    if not differing or _is_own(directory):
-        return
-    kept, own = differing[0]
-    about = f"{directory}: text is {kept} for {type(tokenizer).__name__}, {own} by {TOKENIZER[0]}"
-    if not tokenizer.is_fast:
-        raise HeadroomError(f"{about}; remove that file if it is not the model's")
-    _log.warning("%s, which is used", about)
-
-
-def _compare_tokens(tokenizer: PreTrainedTokenizerBase, filed: Tokenizer) -> Iterator[list[list[int]]]:
-    """Yield for every short text that two tokenizers divide differently both results, from before the difference."""
-    for text in (" ".join(list_words(filed)), *_PROBES):
-        pair = _find_tokens(tokenizer.encode, text), _find_tokens(lambda text: filed.encode(text).ids, text)
-        if pair[0] != pair[1]:
-            same = len([*takewhile(lambda both: both[0] == both[1], zip(*pair))])
-            yield [tokens[max(0, same - 2) : same + 8] for tokens in pair]
-
-
-def list_words(tokenizer: Tokenizer) -> list[str]:
-    """Return the text of some tokens, spread over all that are not special, by number."""
-    known = sorted(tokenizer.get_vocab(with_added_tokens=False).values())
-    special = tokenizer.get_added_tokens_decoder()
-    some = [tokenizer.decode([token]).strip() for token in known[:: len(known) // _WORDS or 1] if token not in special]
-    return [text for text in some if text.isprintable() and text and "\N{REPLACEMENT CHARACTER}" not in text]
-
-
-_WORDS = 64
-"""Tokens of which the text is tried."""
-
-
-def _find_tokens(read: Callable[[str], list[int]], text: str) -> list[int]:
-    """Return the tokens of a text, none if the tokenizer has no token for a part of it."""
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return a mapping in a file; an empty one if there is none, as others report on damaged files."""
     try:
-        return read(text)
-    except Exception:  # tokenizers has no type for it
-        return []
+        read = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
-def _state(part: Any) -> bytes | None:
-    return None if part is None else part.__getstate__()
+def _read_as_written(tokenizer: PreTrainedTokenizerFast, directory: Path) -> None:
+    """Let a tokenizer divide text as tokenizer.json says, as transformers before version 5 did.
+
+    Classes of transformers 5 build themselves from the vocabulary and may give other tokens than those that the model
+    was trained on. What tokenizer_config.json says about case, a leading space, and marks around a text is kept, and
+    so is its request for another pattern than the file's in tokenizers of Mistral.
+    """
+    if tokenizer.init_kwargs.get("fix_mistral_regex"):
+        return
+    written = json.loads((directory / TOKENIZER[0]).read_bytes())
+    said = _read_json(directory / TOKENIZER[1])
+    for part, names in (("normalizer", {"lowercase": "do_lower_case"}), ("pre_tokenizer", {"add_prefix_space": ""})):
+        for own, name in names.items():
+            value = said.get(name or own)
+            if isinstance(value, bool) and own in (written.get(part) or {}):
+                written[part][own] = value
+    before: Any = tokenizer._tokenizer
+    made = Tokenizer.from_str(json.dumps(written))
+    known = made.get_vocab(with_added_tokens=True)
+    marked = {token.content for token in made.get_added_tokens_decoder().values()}
+    added = sorted(before.get_added_tokens_decoder().items())
+    made.add_tokens([token for _, token in added if token.content not in marked])
+    made.encode_special_tokens = before.encode_special_tokens
+    if said.keys() & {"add_bos_token", "add_eos_token"}:
+        made.post_processor = before.post_processor
+    probe = [_PROBE, *(token for token, _ in sorted(known.items(), key=lambda item: item[1])[: len(known) : 97])]
+    both = ([one.encode(text).ids for one in (made, before)] for text in probe)
+    if (found := next((pair for pair in both if pair[0] != pair[1]), None)) and not _is_own(directory):
+        first = len([*takewhile(lambda pair: pair[0] == pair[1], zip(*found))])
+        mine, others = (tokens[first : first + 8] for tokens in found)
+        _log.warning(
+            "%s: tokens are those of tokenizer.json, e.g. %s; transformers' %s would give others, e.g. %s",
+            *(directory, mine, type(tokenizer).__name__, others),
+        )
+    tokenizer._tokenizer = made
+
+
+def _tell_segments(tokenizer: PreTrainedTokenizerBase) -> None:
+    """Let a tokenizer say which of two texts a token is of, which some classes of transformers 5 no longer do."""
+    names = [*dict.fromkeys([*tokenizer.model_input_names, "token_type_ids"])]
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
+
+
+_said = set[str]()
+"""The warnings of transformers that were logged."""
+
+
+@contextmanager
+def relayed_warnings() -> Iterator[None]:
+    """Log what transformers warns of within a block, once in a process; outside its warnings are disabled."""
+
+    def relay(record: logging.LogRecord) -> bool:
+        if not record.name.startswith("transformers"):
+            return True
+        text = " ".join(record.getMessage().split())
+        if text not in _said:
+            _said.add(text)
+            _log.warning("transformers: %s", text[:300])
+        return False
+
+    library = logging.getLogger("transformers")
+    before = library.level
+    library.setLevel(logging.WARNING)
+    handlers = list(library.handlers)
+    for handler in handlers:
+        handler.addFilter(relay)
+    try:
+        yield
+    finally:
+        library.setLevel(before)
+        for handler in handlers:
+            handler.removeFilter(relay)
 
 
 def _leave_out_added(tokenizer: PreTrainedTokenizerBase) -> None:
     """Remove the tokens that transformers adds to those of a GGUF file, which lists them all, for its own marks."""
     made = json.loads(tokenizer.backend_tokenizer.to_str())
-    known, named = made["model"]["vocab"], tokenizer.all_special_tokens
-    if isinstance(known, dict):
-        made["added_tokens"] = [one for one in made["added_tokens"] if one["content"] in {*known, *named}]
+    vocabulary = made["model"]["vocab"]
+    if isinstance(vocabulary, dict):
+        known = {*vocabulary, *tokenizer.all_special_tokens}
+        made["added_tokens"] = [one for one in made["added_tokens"] if one["content"] in known]
         tokenizer._tokenizer = Tokenizer.from_str(json.dumps(made))
 
 
@@ -272,7 +265,6 @@ def _is_own(directory: Path) -> bool:
     return tagged or (directory / "headroom.json").is_file()
 
 
-@warnings_logged()
 def read_configuration(
     directory: Path, task: str | None = "AutoModelForSequenceClassification", *, file: str | None = None
 ) -> PreTrainedConfig:
@@ -296,6 +288,7 @@ def read_configuration(
         ) from error
     if not isinstance(getattr(found, KEY, {}), dict):
         raise HeadroomError(f"{path}: damaged, its key {KEY} is no mapping; copy it again")
+    know_text_part(type(found))
     if task and type(found) not in getattr(transformers, task)._model_mapping:
         raise HeadroomError(
             f"{path}: transformers has no {TASKS[task]} of type '{found.model_type}'; give another model"

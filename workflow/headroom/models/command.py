@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from headroom.core.interventions import Replacement, Shard
 from headroom.experiments.evaluation.declared import EvaluationSettings
 from headroom.models.engine import Engine
-from headroom.settings.answers import DecodingSettings, LabellingSettings, WindowSettings
+from headroom.settings.answers import DecodingSettings, LabellingSettings, MaskedWindowSettings
 from headroom.settings.base import SamplingSettings
 from headroom.settings.job import RunJob
 from headroom.settings.models import Device
@@ -27,19 +27,25 @@ ENGINES = {
 LIBRARIES = {**ENGINES, "fairseq": "headroom.training.fairseq"}
 """The packages of what trains models, or imports released ones."""
 
-OWN = {"windows": "causal", "labelling": "classifier", "decoding": "seq2seq", "evaluation": "seq2seq"}
-"""By section of the configuration that one engine alone has, that engine."""
+OWN = {
+    "windows": ("causal", "masked"),
+    "labelling": ("classifier",),
+    "decoding": ("seq2seq",),
+    "evaluation": ("seq2seq",),
+}
+"""By section of the configuration that some engines alone have, these engines."""
 
 
 class ModelJob(RunJob):
     """A job that loads a model, or the models of several epochs."""
 
-    engine: Literal["causal", "classifier", "seq2seq"] = Field(
-        description="kind of the model: of language, classifier, encoder-decoder; unset for what its config.json says"
+    engine: Literal["causal", "classifier", "masked", "seq2seq"] = Field(
+        description="kind of the model: of language, classifier, of masked language, encoder-decoder; unset for what "
+        "its config.json says"
     )
     corpus: Path = Field(description="directory of the text: <set>.jsonl, <set>.tsv, or <set>.source and <set>.target")
     device: Device = Field("auto", description="where to compute")
-    windows: WindowSettings = WindowSettings()
+    windows: MaskedWindowSettings = MaskedWindowSettings()
 
     @model_validator(mode="before")
     @classmethod
@@ -51,10 +57,12 @@ class ModelJob(RunJob):
 
     @model_validator(mode="after")
     def _only_own_sections(self) -> Self:
-        for name, engine in OWN.items():
+        for name, engines in OWN.items():
             field = type(self).model_fields.get(name)
-            if field and engine != self.engine and getattr(self, name) != field.default:
+            if field and self.engine not in engines and getattr(self, name) != field.default:
                 raise ValueError(f"{name}: does not apply to the engine {self.engine}; leave it out")
+        if self.engine != "masked" and "masked_share" in self.windows.model_fields_set:
+            raise ValueError(f"windows.masked_share: does not apply to the engine {self.engine}; leave it out")
         return self
 
 
@@ -116,12 +124,14 @@ def find_engine(configuration: Path) -> str:
         return "seq2seq"
     if any(name.endswith("ForSequenceClassification") for name in config.get("architectures") or ()):
         return "classifier"
+    if any(name.endswith("ForMaskedLM") for name in config.get("architectures") or ()):
+        return "masked"
     return "seq2seq" if config.get("is_encoder_decoder") else "causal"
 
 
 def open_engine(job: ModelJob) -> Engine:
     """Return the engine of a job, with its text and its settings."""
-    names = [name for name, engine in OWN.items() if engine == job.engine]
+    names = [name for name, engines in OWN.items() if job.engine in engines]
     given = {name: getattr(job, name) for name in (*names, "sampling") if hasattr(job, name)}
     first = job.checkpoints[0] if isinstance(job, EpochsJob) else getattr(job, "checkpoint", None)
     return engine_for(job.engine)(corpus=job.corpus, device=job.device, checkpoint=first, **given)

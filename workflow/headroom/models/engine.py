@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -36,6 +37,9 @@ _log = logging.getLogger(__name__)
 Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
 
+
+UNKNOWN = 0.01
+"""The share of unknown tokens in a set above which it is said."""
 
 AGAIN = "again"
 """In the statistics of an engine that reuses states: for each example whether it was also computed without reuse, and
@@ -85,16 +89,39 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
     Attributes:
         name: Its name.
         metrics: Names in the order of all tables, the task's main one first.
+        clusters: The cluster of each example, (examples,): those that are resampled together.
+        resampled_by: What a signature says of them; see `count_clusters`.
         weights: How often each example is in each bootstrap sample, (resamples, examples).
         cut: The number of examples of which the model of the batches reads only the beginning.
+        unknown: The percentage of its tokens that this model does not know, to one decimal; 0 up to `UNKNOWN`.
     """
 
     name: str
     metrics: tuple[str, ...]
+    clusters: numpy.ndarray
+    resampled_by: dict[str, int]
     weights: numpy.ndarray
     cut: int = 0
+    unknown: float = 0
     _batches: Sequence[Given] = ()
     _batched_for: Model | None = None
+
+    def resample(self, keys: Sequence[Hashable], resamples: int, clusters: str = "examples") -> None:
+        """Draw the resamples of examples with these keys; equal ones are of a cluster, by this name in messages."""
+        from headroom.core.statistics import FEW_CLUSTERS, count_clusters, index_clusters, resample_clusters
+
+        self.clusters, self.resampled_by = index_clusters(keys), count_clusters(keys)
+        self.weights = resample_clusters(self.clusters, resamples)
+        for count in self.resampled_by.values():
+            if count < FEW_CLUSTERS:
+                _log.warning("set %s: only %d %s, so intervals say little of others", self.name, count, clusters)
+
+    @cached_property
+    def exchanged(self) -> numpy.ndarray:
+        """Whose outputs two systems exchange (`exchanges`), (resamples, examples); those of a cluster together."""
+        from headroom.core.statistics import exchanges, spread_over_examples
+
+        return spread_over_examples(lambda count: exchanges(count, len(self.weights)), self.clusters)
 
     def batches(self, model: Model) -> Sequence[Given]:
         """Return the set in batches for a model, which are made once."""
@@ -103,7 +130,16 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
             self.cut = self.count_cut(model)
             if self.cut:
                 _log.warning("set %s: %d examples exceed the positions of the model and are cut", self.name, self.cut)
+            share = model.unknown_share(self._batches)
+            self.unknown = round(100 * share, 1) if share > UNKNOWN else 0
+            if self.unknown:
+                _log.warning("set %s: %.1f %% of its tokens are unknown to the model", self.name, self.unknown)
         return self._batches
+
+    @property
+    def special(self) -> dict[str, float]:
+        """What signatures say of texts that a model does not read as they are."""
+        return {name: value for name, value in (("cut", self.cut), ("unknown", self.unknown)) if value}
 
     def count_cut(self, model: Model) -> int:  # noqa: ARG002
         """Return the number of examples of which a model reads only the beginning; 0 for windows of documents."""
@@ -131,7 +167,16 @@ class EvaluationSet(ABC, Generic[Model, Given, Answer]):
         """Return the final outcome of a model, the kind of search for answers, and the signature of a metric."""
 
     def outcome(self, answers: list[Answer], sample: Sample) -> Outcome[Answer]:
-        """Return answers and their statistics with the scores, also on every resample."""
+        """Return answers and their statistics with the scores, also on every resample.
+
+        Raises:
+            HeadroomError: If the statistics of an example are not finite.
+        """
+        import numpy
+
+        if self._batched_for is not None:
+            finite = [numpy.isfinite(values).all(axis=1) for values in sample.statistics.values()]
+            self._batched_for.refuse_overflow(self.name, numpy.logical_and.reduce(finite))
         return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
 
     def chance(self, metric: str) -> float:  # noqa: ARG002

@@ -3,7 +3,6 @@
 A family is found by the type in a model's configuration. What is said here is verified for every loaded model.
 """
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +59,7 @@ class EmptyBiasedAttention(CachedEmptyAttention):
     def __init__(self, live: AttentionSite) -> None:
         super().__init__(live)
         self.positions = live.attention
+        self.positions._is_hf_initialized = True  # type: ignore[assignment]  # its projections are not there to be
         for projection in (live.queries, live.keys, live.values, self.output_place):
             if projection:
                 delattr(self.positions, projection)
@@ -152,13 +152,6 @@ def cut_own_position_bias(live: AttentionSite) -> None:
     live.attention.heads_before = list(live.kept)  # type: ignore[assignment]
 
 
-def count_in_own_configuration(live: AttentionSite) -> None:
-    """Give an attention module that reads its number of heads from the configuration a copy with its own number."""
-    attention: Any = live.attention
-    attention.config = copy.copy(attention.config)
-    attention.config.num_attention_heads = len(live.kept)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """What is special about the sites of some models.
@@ -183,9 +176,10 @@ class Family:
 
 
 FAMILIES = (
-    Family(name="T5", types=("t5", "mt5"), empty=EmptyBiasedAttention, adapt=share_position_bias),
+    Family(
+        name="T5", types=("t5", "mt5", "switch_transformers"), empty=EmptyBiasedAttention, adapt=share_position_bias
+    ),
     Family(name="UMT5", types=("umt5",), adapt=cut_own_position_bias),
-    Family(name="Phi-3", types=("phi3",), adapt=count_in_own_configuration),
     Family(name="DeBERTa", types=("deberta",), others=("pos_proj", "pos_q_proj", "q_bias", "v_bias")),
     Family(name="ALBERT", types=("albert",), empty=EmptyNormalisedAttention, count_uses=count_uses_of_group),
     Family(name="OLMo 2", types=("olmo2", "olmo3"), kept_whole=MASKED["olmo2"]),

@@ -22,7 +22,7 @@ from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.models.attention import COUNTS, Parts, read_parts
-from headroom.models.families import find_family
+from headroom.models.families import KEY, find_family
 from headroom.models.self_attentive import HopAttention
 from headroom.models.sites import AttentionSite, MapObserver, Positions, hook_sites
 from headroom.models.weight_files import REFUSED
@@ -154,8 +154,8 @@ _TOWERS = re.compile(r"(.*\.)?(vision|visual|image|img|audio|speech|sound)[^.]*\
 _WIDTHS = ("all_head_size", "embed_dim", "dim", "inner_dim", "split_size")
 _GROUP_SIZES, _GROUP_COUNTS = ("num_key_value_groups",), ("num_key_value_heads", "num_kv_heads")
 
-_NOT_ATTENTION = ("mamba", "conv", "linear", "recurrent", "delta", "kda", "ssm", "rwkv", "lightning")
-"""In the type of a layer by its configuration: mixers of positions without attention weights."""
+_NOT_ATTENTION = ("mamba", "conv", "linear", "recurrent", "delta", "kda", "ssm", "rwkv", "lightning", "mlp", "moe")
+"""In the type of a layer by its configuration: mixers of positions without attention weights, or no mixer."""
 
 
 def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
@@ -178,7 +178,7 @@ def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
             path = f"{place}.{attribute}"
             kind = _kind_at(model, path, module)
             layer = next((int(part) + 1 for part in path.split(".") if part.isdigit()), 0)
-            if not kind or _is_of_another_type(config, layer):
+            if not kind or is_of_another_type(config, layer):
                 continue
             try:
                 parts = read_parts(parent, attribute, config, others=find_family(model.config).others)
@@ -188,10 +188,10 @@ def find_sites(model: PreTrainedModel) -> list[AttentionSite]:
                 found[kind].append((layer, parent, attribute, parts))
     sites = []
     for kind, own in found.items():
-        numbers = [layer for layer, *_ in own]
+        numbers = [layer for layer, _, _, _ in own]
         if len(set(numbers)) < len(numbers) or not all(numbers):
             numbers = list(range(1, len(numbers) + 1))
-        sites += [_site(model, kind, layer, *rest) for layer, (_, *rest) in zip(numbers, own)]
+        sites += [_site(model, kind, layer, *one[1:]) for layer, one in zip(numbers, own)]
     if not sites:
         raise _refusal(model, "no module in it has projections named like query, key and value")
     return sites
@@ -206,21 +206,31 @@ def _kind_at(model: PreTrainedModel, place: str, module: nn.Module) -> str:
     if _TOWERS.match(place):
         return ""
     if model.config.is_encoder_decoder:
-        return "A" if of_source else "E" if "encoder" in place.split(".") else "D"
+        first = re.search(r"(en|de)coder\.", place)
+        return "A" if of_source else "E" if first and first[1] == "en" else "D"
     if of_source:
         return ""
-    masked: Any = transformers.AutoModelForMaskedLM._model_mapping.get(type(model.config), None)
-    reads_all = (
-        isinstance(masked, type) and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
-    )
+    known: str = getattr(model.config, KEY, {}).get("type", model.config.model_type)
+    masked: Any = None
+    if known in transformers.CONFIG_MAPPING:  # which has no `get` of its own
+        masked = transformers.AutoModelForMaskedLM._model_mapping.get(transformers.CONFIG_MAPPING[known], None)
+    reads_all = masked and isinstance(model, masked) and not getattr(model.config, "is_decoder", False)
     past = getattr(module, "is_causal", False) or (model.can_generate() and not reads_all)
     return "D" if past else "E"
 
 
-def _is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
+def is_of_another_type(config: PreTrainedConfig, layer: int) -> bool:
     """Return whether a layer, from 1, computes no attention by the configuration's list of types."""
     types = getattr(config, "layer_types", None) or ()
     return 0 < layer <= len(types) and any(name in str(types[layer - 1]) for name in _NOT_ATTENTION)
+
+
+def describe_other_layers(config: PreTrainedConfig) -> str:
+    """Return which layers compute no attention by a configuration: `layers 1, 2, 3 (linear_attention)`; "" for none."""
+    types = getattr(config.get_text_config(), "layer_types", None) or ()
+    numbers = [number for number in range(1, len(types) + 1) if is_of_another_type(config.get_text_config(), number)]
+    kinds = dict.fromkeys(str(types[number - 1]) for number in numbers)
+    return f"layers {', '.join(map(str, numbers))} ({', '.join(kinds)})" if numbers else ""
 
 
 def _site(

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy
 import torch
+from numpy import ndarray
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
@@ -29,8 +31,10 @@ class HeadModel(ABC, Generic[Given]):
         reads: The kind of the sites that read single sentences: those of the encoder, if there is one.
         gates: The gates.
         live_sites: The sites.
+        example: What an example is, in messages.
     """
 
+    example: ClassVar[str] = "example"
     model: nn.Module
     reads: str = "E"
     gates: Gates
@@ -45,6 +49,10 @@ class HeadModel(ABC, Generic[Given]):
     def device(self) -> torch.device:
         """The device of the parameters."""
         return next(self.model.parameters()).device
+
+    def unknown_share(self, batches: Sequence[Given]) -> float:  # noqa: ARG002
+        """Return the share of the tokens of batches that the model does not know."""
+        return 0.0
 
     @property
     def removed(self) -> str:
@@ -67,6 +75,27 @@ class HeadModel(ABC, Generic[Given]):
         for head in all_heads(self.sites, scope):
             found.setdefault(shared.get(head, head) if unit == "group" else head, []).append(head)
         return [tuple(heads) for heads in found.values()]
+
+    def refuse_overflow(self, name: str, finite: ndarray) -> None:
+        """Raise HeadroomError if the numbers of an example of a set are not finite; `finite` says it of each, (n,)."""
+        if finite.all():
+            return
+        kind = str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        half = "set released.dtype to float32 or bfloat16"
+        remedy = half if kind == "float16" else "give a model with undamaged weights, or leave that text out"
+        wrong = int((~finite).sum())
+        raise HeadroomError(
+            f"set {name}: {self.example} {int(finite.argmin()) + 1} overflows in {kind} ({wrong} of {len(finite)} do); "
+            f"{remedy}"
+        )
+
+    def find_finite(self, batches: Sequence[Given]) -> ndarray:
+        """Return of all examples whether their losses are finite, (n,)."""
+        finite = numpy.ones(sum(len(batch.positions) for batch in batches), dtype=bool)
+        with torch.inference_mode():
+            for batch in batches:
+                finite[batch.positions] = self.losses(batch)[0].isfinite().cpu().numpy()
+        return finite
 
     @abstractmethod
     def losses(self, batch: Given) -> tuple[Tensor, Tensor]:

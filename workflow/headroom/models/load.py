@@ -7,6 +7,7 @@ from headroom.models.causal.model import CausalModel
 from headroom.models.checkpoint import read_configuration
 from headroom.models.classifier.model import ClassificationModel
 from headroom.models.find_sites import CONFIGURATION
+from headroom.models.masked.model import MaskedModel
 from headroom.models.model import HubModel
 from headroom.models.outline import find_task
 from headroom.models.seq2seq.model import Seq2SeqModel
@@ -16,6 +17,7 @@ MODELS: dict[str, type[HubModel[Any]]] = {
     "classification": ClassificationModel,
     "translation": Seq2SeqModel,
     "language": CausalModel,
+    "masked": MaskedModel,
 }
 """By kind of task, the class of its models."""
 
@@ -28,7 +30,7 @@ def load(
     dtype: Dtype | None = None,
     file: str | None = None,
 ) -> HubModel[Any]:
-    """Load a model, whole or sliced, as its `config.json` says: a classifier, an encoder-decoder or a language model.
+    """Load a model, whole or sliced, of the kind that its `config.json` says.
 
     Arguments and errors are those of `HubModel.load`.
     """

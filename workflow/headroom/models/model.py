@@ -179,6 +179,15 @@ class HubModel(HeadModel[Given]):
             for tokens, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
         ]
 
+    def unknown_share(self, batches: Sequence[Given]) -> float:
+        """Return the share of unknown tokens in batches; 0 if the unknown token has another meaning, as in GPT-2."""
+        others = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+        token = self.tokenizer.unk_token_id
+        if token is None or token in others:
+            return 0.0
+        tokens = [batch.tokens[batch.tokens != self.tokenizer.pad_token_id] for batch in batches]
+        return sum(int((own == token).sum()) for own in tokens) / max(1, sum(map(len, tokens)))
+
     def encode(self, first: Sequence[str], second: Sequence[str] | None = None) -> Mapping[str, Any]:
         """Return the tokens of texts with their places; what is too long for the model is truncated."""
         encoded: Mapping[str, Any] = self.tokenizer(

@@ -13,7 +13,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.models.checkpoint import read_configuration, read_tokenizer, warnings_logged
+from headroom.models.checkpoint import read_configuration, read_tokenizer
 from headroom.models.families import find_family
 from headroom.models.find_sites import (
     CONFIGURATION,
@@ -23,12 +23,12 @@ from headroom.models.find_sites import (
     longest_input,
 )
 from headroom.models.seq2seq.text import set_languages
-from headroom.models.sliced import list_sites
+from headroom.models.sliced import list_sites, tasks_of
 from headroom.models.sources import locate
 from headroom.models.weight_files import find_weights
 from headroom.settings.models import BUILDERS, HubModelSettings
 
-_KINDS = {"classification": "E", "translation": "EAD", "language": "D"}
+_KINDS = {"classification": "E", "translation": "EAD", "language": "D", "masked": "E"}
 """By kind of task, the kinds of sites of its models."""
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -110,28 +110,24 @@ def read_outline(settings: HubModelSettings) -> Outline:
         tokens=count_tokens(model),
         longest=min(int(tokenizer.model_max_length), longest_input(model)),
         labels=[labels[index] for index in sorted(labels)],
-        kept_whole=find_family(config).kept_whole,
+        kept_whole=find_family(config).kept_whole or next((live.kept_whole for live in sites if live.kept_whole), ""),
     )
 
 
 def find_task(config: PreTrainedConfig, path: Path) -> str:
     """Return the kind of task of a model, by the class that its configuration names."""
-    built = {
-        task: getattr(transformers, name)._model_mapping.get(type(config), None) for task, name in BUILDERS.items()
-    }
     named: Sequence[str] = config.architectures or []
-    found = [task for task, own in built.items() if own is not None and own.__name__ in named]
+    found = tasks_of(config)
     if not named and path.name != CONFIGURATION:  # a GGUF file names no class
         found = ["translation" if config.is_encoder_decoder else "language"]
     if not found:
         raise HeadroomError(
             f"{path}: {', '.join(named) or 'a model without `architectures`'} is neither a sequence classifier, "
-            "nor an encoder-decoder, nor a causal language model; give one of these (docs/models.md)"
+            "nor an encoder-decoder, nor a causal or masked language model; give one of these (docs/models.md)"
         )
     return found[0]
 
 
-@warnings_logged()
 def _build_without_weights(config: PreTrainedConfig, task: str, place: Path) -> PreTrainedModel:
     try:
         with torch.device("meta"):

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
+from headroom.models.find_sites import describe_other_layers
 from headroom.models.model import HubModel
 from headroom.models.sources import locate
+from headroom.models.weight_files import find_weights
 from headroom.settings.models import HubModelSettings
 
 _log = logging.getLogger(__name__)
@@ -42,7 +45,15 @@ def import_model(
             "set released.removable: false, which leaves out removal and timing"
         )
     adapt(loaded)
-    loaded.save(checkpoint)
+    read = [
+        f"Imported from {path.name}: {path.stat().st_size} bytes, SHA-256 {sha256(path)}."
+        for path in find_weights(directory, settings.gguf)
+    ]
+    if others := describe_other_layers(loaded.model.config):
+        read.append(f"Without attention, and without sites: {others}.")
+    for line in read:
+        _log.info(line)
+    loaded.save(checkpoint, about=read)
     heads = sum(len(live.kept) for live in loaded.live_sites)
     parameters = sum(weight.numel() for weight in loaded.model.parameters())
     return f"{heads} heads, {parameters} parameters; checked: gates, generation with cache, sliced and reloaded"

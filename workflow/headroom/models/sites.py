@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 
-torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; trainings may choose TF32
+# float32 is float32 on GPUs too, also where TORCH_ALLOW_TF32_CUBLAS_OVERRIDE is set; trainings may choose TF32
+torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
 
 
 class EmptyAttention(nn.Module):
@@ -179,13 +180,14 @@ class AttentionSite:
             width = size // (count + 2 * own)
             starts = (0, count * width, (count + own) * width)
             return torch.cat([blocks(some, width) + start for some, start in zip((heads, shared, shared), starts)])
-        if self.layout is Layout.INTERLEAVED:
+        if self.layout is Layout.INTERLEAVED and projection is self.attention.get_submodule(self.queries):
             each, left = count // own, len(heads) // max(1, len(shared))
+            firsts = [head // each * (each + 2) for head in range(count)]
             chosen = []
             for place, group in enumerate(shared):
-                start = group * (each + 2)
-                queries = [start + head % each for head in heads[place * left : (place + 1) * left]]
-                chosen += [*queries, start + each, start + each + 1]
+                queries = [firsts[head] + head % each for head in heads[place * left : (place + 1) * left]]
+                value = group * (each + 2) + each + 1
+                chosen += [*queries, value - 1, value]
             return blocks(chosen, size // (count + 2 * own))
         if self.groups is not None and projection in self.query_key_value[1:]:
             return blocks(shared, size // own)

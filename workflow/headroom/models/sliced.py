@@ -20,11 +20,13 @@ from headroom.models.families import KEY
 from headroom.models.find_sites import find_sites
 from headroom.models.removal import add_bias, remove_heads
 from headroom.models.sites import AttentionSite, site_names
+from headroom.settings.models import BUILDERS
 
 TASKS = {
     "AutoModelForSequenceClassification": "sequence classifier",
     "AutoModelForSeq2SeqLM": "encoder-decoder",
     "AutoModelForCausalLM": "language model",
+    "AutoModelForMaskedLM": "masked language model",
 }
 """The classes of transformers that build a model from a configuration, and what they build."""
 
@@ -44,16 +46,25 @@ class SlicedConfig(PreTrainedConfig):
         return own.from_dict(config_dict, **options)
 
 
+def know_text_part(family: type[PreTrainedConfig]) -> None:
+    """Let transformers build a model that also reads images as a language model, if it has no other class for that."""
+    whole = transformers.AutoModelForImageTextToText._model_mapping.get(family, None)
+    if isinstance(whole, type) and family not in transformers.AutoModelForCausalLM._model_mapping:
+        transformers.AutoModelForCausalLM.register(family, whole, exist_ok=True)
+
+
 @cache
 def _make_classes(family: type[PreTrainedConfig]) -> type[PreTrainedConfig]:
     """Return a family's class of configurations of sliced models; transformers builds models from them."""
+    know_text_part(family)
     made = type(f"{_PREFIX}{family.__name__}", (family,), {"model_type": SlicedConfig.model_type})
     for task in TASKS:
         builder: Any = getattr(transformers, task)
         whole = builder._model_mapping.get(family, None)
         if isinstance(whole, type):
             builder.register(made, _make_model(whole, made))
-    if base := transformers.AutoModel._model_mapping.get(family, None):  # from which classifiers build themselves
+    base: Any = transformers.AutoModel._model_mapping.get(family, None)
+    if isinstance(base, type):  # from which classifiers build themselves
         transformers.AutoModel.register(made, type(f"{_PREFIX}{base.__name__}", (base,), {"config_class": made}))
     return made
 
@@ -65,9 +76,9 @@ def _make_model(whole: Any, config_class: type[PreTrainedConfig]) -> type[PreTra
         whole.__init__(self, config, *inputs, **options)
         self.live_sites = _slice(self)
 
-    made: type[PreTrainedModel] = type(
-        f"{_PREFIX}{whole.__name__}", (whole,), {"__init__": build, "config_class": config_class}
-    )
+    # buffers are initialised like those of transformers' own classes, not of "custom code" (Falcon-H1)
+    own = {"__init__": build, "config_class": config_class, "__module__": whole.__module__}
+    made: type[PreTrainedModel] = type(f"{_PREFIX}{whole.__name__}", (whole,), own)
     return made
 
 
@@ -112,6 +123,13 @@ def find_builder(config: PreTrainedConfig, name: str) -> tuple[str, type[PreTrai
         if own is not None and own.__name__ == name:
             return task, own
     raise ValueError(f"transformers has no class that builds a {name} from its configuration")
+
+
+def tasks_of(config: PreTrainedConfig) -> list[str]:
+    """Return the kinds of task of a model by the class that its configuration names; a translator comes first."""
+    builders: dict[str, Any] = {task: getattr(transformers, name) for task, name in BUILDERS.items()}
+    built = {task: builder._model_mapping.get(type(config), None) for task, builder in builders.items()}
+    return [task for task, own in built.items() if getattr(own, "__name__", "") in (config.architectures or ())]
 
 
 def plain_name(model: PreTrainedModel) -> str:

@@ -17,7 +17,7 @@ SECONDS = 10
 """Timeout of requests to the Hub in seconds."""
 
 _WANTED = ["config.json", "generation_config.json", "tokenizer*", "special_tokens_map.json", "added_tokens.json"]
-_WANTED += ["vocab.*", "merges.txt", "*.model", "*.spm", "spiece.*"]
+_WANTED += ["vocab.*", "merges.txt", "*.model", "*.spm", "spiece.*", "*adapter_config.json"]
 
 _log = logging.getLogger(__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from torch import Tensor
 
 from headroom.core.interventions import Intervention
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.statistics import Metric, Sample, mean, percentage
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.experiments.evaluation.declared import EvaluationSettings
@@ -71,6 +72,25 @@ def chrf_from_statistics(statistics: ndarray) -> ndarray:
     return numpy.where(divisor > 0, score, 0.0)
 
 
+_CHINESE, _UNSPACED = (
+    re.compile("[\u4e00-\u9fff]"),
+    re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]"),
+)
+"""Characters of Chinese; those of Thai, Lao, Burmese, Khmer and Japanese, which have no spaces between words either."""
+
+
+def choose_words(references: Sequence[str]) -> str:
+    """Return sacrebleu's name of what words are in references: `13a`, or of text without spaces `zh` or `char`.
+
+    `13a` takes a sentence without spaces as one word. Japanese with `char` needs no further package.
+    """
+    text = "".join(references)
+    unspaced, chinese = len(_UNSPACED.findall(text)), len(_CHINESE.findall(text))
+    if 2 * (unspaced + chinese) < len(text):
+        return "13a"
+    return "char" if 20 * unspaced > chinese else "zh"
+
+
 METRICS: Mapping[str, Metric] = {
     "bleu": bleu_from_statistics,
     "chrf": chrf_from_statistics,
@@ -97,11 +117,18 @@ class ReferenceSet:
     """The references of an evaluation set, for scoring hypotheses.
 
     A model without one head translates most sentences like the full model: statistics are cached by hypothesis.
+
+    Attributes:
+        words: What words of BLEU are, as `choose_words` says.
     """
 
     def __init__(self, references: Sequence[str]) -> None:
         self.references = list(references)
-        self._metrics = (BLEU(references=[self.references]), CHRF(references=[self.references]))
+        self.words = choose_words(references)
+        self._metrics = (
+            BLEU(references=[self.references], tokenize=self.words),
+            CHRF(references=[self.references]),
+        )
         self._known: list[Any] = [metric._ref_cache for metric in self._metrics]  # n-grams of each reference
         self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
 
@@ -136,10 +163,10 @@ class ReferenceSet:
         self._seen.update(zip(new, zip(*found)))
 
 
-def metric_signature(metric: str) -> str:
-    """Return the signature of a metric, in sacrebleu's form for its metrics."""
+def metric_signature(metric: str, words: str) -> str:
+    """Return the signature of a metric, in sacrebleu's form for its metrics; `words` as `choose_words` says."""
     if metric in ("bleu", "chrf"):
-        computed = BLEU() if metric == "bleu" else CHRF()
+        computed = BLEU(tokenize=words) if metric == "bleu" else CHRF()
         computed.corpus_score(["a"], [["a"]])
         return str(computed.get_signature())
     if metric == "exact":
@@ -171,7 +198,7 @@ class ReferencedSet(EvaluationSet[Model, Given, Tokens]):
         self.references = ReferenceSet(pairs.target)
         self.settings = settings
         self.evaluation = evaluation or EvaluationSettings()
-        self.weights = resampling_weights(draw_resamples(len(self.sources), resamples))
+        self.resample(pairs.clusters, resamples)
 
     @abstractmethod
     def judge(self, model: Model, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome[Tokens]:
@@ -186,10 +213,10 @@ class ReferencedSet(EvaluationSet[Model, Given, Tokens]):
     def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
         """Return the signature of a number measured on this set."""
         return signature(
-            metric=metric_signature(metric).replace("|", ","),
+            metric=metric_signature(metric, self.references.words).replace("|", ","),
             set=self.name,
             sentences=len(self.sources),
-            **({"cut": self.cut} if self.cut else {}),
+            **self.special,
             resamples=len(self.weights),
             beam=beam,
             **more,

@@ -70,8 +70,7 @@ def check_interventions(model: PreTrainedModel, trial: Trial, *, reload: bool = 
     """
     name = type(model).__name__
     plain, expected = _run_masked(model, trial, frozenset())
-    if not plain[0].isfinite().all():
-        raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
+    _check_finite(model, plain[0])
     reasons = (live.kept_whole for live in _sites_with_heads(model) if live.kept_whole)
     reason = find_family(model.config).kept_whole or next(reasons, "")
     for removed in _removals(model):
@@ -91,9 +90,10 @@ def count_uses(model: PreTrainedModel, trial: Trial) -> dict[Site, int]:
     """Return how often each site with heads runs in one pass: layers may share it, or be repeated.
 
     Raises:
-        HeadroomError: If text does not reach one of them.
+        HeadroomError: If text does not reach one of them, or the logits are not finite.
     """
-    uses = _run_masked(model, trial, frozenset())[1]
+    plain, uses = _run_masked(model, trial, frozenset())
+    _check_finite(model, plain[0])
     if missed := [str(site) for site, times in uses.items() if not times]:
         raise HeadroomError(f"{type(model).__name__}: text does not reach site {missed[0]}; give another model")
     return uses
@@ -110,7 +110,7 @@ def check_causality(model: PreTrainedModel, trial: Trial) -> None:
     tokens = trial.inputs[name]
     changed = tokens.clone()
     changed[:, -1] = (tokens[:, -1] + 1) % int(tokens.max() + 1)
-    before, after = (model(**{**trial.inputs, name: own})[0][:, :-1] for own in (tokens, changed))
+    before, after = (model(**{**trial.inputs, name: own, "use_cache": False})[0][:, :-1] for own in (tokens, changed))
     if not _equal(before, after):
         raise HeadroomError(
             f"{type(model).__name__}: predictions change with the tokens after them: it reads what it should predict; "
@@ -158,6 +158,13 @@ def check_maps(model: PreTrainedModel, trial: Trial) -> None:
             f"{type(model).__name__}: the attention weights of site {wrong[0]} are not shown, or do not sum to 1; "
             "leave out attention statistics, roles and maps"
         )
+
+
+def _check_finite(model: PreTrainedModel, logits: Tensor) -> None:
+    if not logits.isfinite().all():
+        half = model.dtype == torch.float16
+        remedy = "set released.dtype to float32 or bfloat16" if half else "check whether its training diverged"
+        raise HeadroomError(f"{type(model).__name__}: its logits are not finite in {model.dtype}; {remedy}")
 
 
 def _sites_with_heads(model: PreTrainedModel) -> list[AttentionSite]:

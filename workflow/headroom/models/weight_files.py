@@ -17,6 +17,8 @@ FORMS = ("model.safetensors", "pytorch_model.bin")
 
 _INDEX = ".index.json"
 
+_ADAPTER = "adapter_config.json"
+
 _UNNAMED = re.compile(r"LABEL_[0-9]+")
 """transformers' default names of labels."""
 
@@ -114,7 +116,8 @@ def are_unnamed(known: Sequence[str], labels: Sequence[str]) -> bool:
 def find_weights(directory: Path, gguf: str | None = None) -> list[Path]:
     """Return the files with the weights of a directory; raise as `check_weights`, or if there are none."""
     if not (found := check_weights(directory, gguf)):
-        raise HeadroomError(f"{directory}: no weights; add {FORMS[0]}")
+        known = ", ".join(sorted(path.name for path in directory.glob("*.gguf")))
+        raise HeadroomError(f"{directory}: no weights; " + (f"give one of {known}" if known else f"add {FORMS[0]}"))
     return found
 
 
@@ -127,30 +130,61 @@ def check_weights(directory: Path, gguf: str | None = None) -> list[Path]:
 
     Raises:
         HeadroomError: If a file is missing or cut off, an index cannot be read, or a tensor that it lists is in no
-            file.
+            file; if the weights are quantised, or an adapter lies beside or below them, which they may lack.
     """
     if gguf is not None:
         if not (directory / gguf).is_file():
             found = ", ".join(sorted(path.name for path in directory.glob("*.gguf")))
             raise HeadroomError(f"{directory}: no file {gguf}; choose from {found or 'none'}")
         return [directory / gguf]
+    _check_plain(directory)
     for name in FORMS:
         whole, index = directory / name, directory / f"{name}{_INDEX}"
         if whole.is_file():
             if index.is_file():
                 _log.warning("%s: read instead of the split weights that %s lists", whole, index.name)
             _names_in([whole])
+            _name_others(whole)
             return [whole]
         if index.is_file():
-            return _check_parts(index)
+            parts = _check_parts(index)
+            _name_others(index)
+            return parts
     for stem, kind in (name.split(".") for name in FORMS):
         if parts := sorted(directory.glob(f"{stem}-*-of-*.{kind}")):
             raise HeadroomError(
                 f"{directory}: {parts[0].name} without {stem}.{kind}{_INDEX}; copy the whole model again"
             )
-    if (adapter := directory / "adapter_config.json").is_file():
-        raise HeadroomError(f"{adapter}: an adapter without its model; merge it into the model and save that")
     return []
+
+
+def _check_plain(directory: Path) -> None:
+    """Raise HeadroomError if the weights of a directory are quantised, or not those of its model with its adapter."""
+    if adapter := next(
+        (one for depth in ("", "*/", "*/*/") for one in sorted(directory.glob(f"{depth}{_ADAPTER}"))), None
+    ):
+        raise HeadroomError(
+            f"{adapter}: an adapter, which the weights of {directory} may lack; merge it into the model "
+            "(merge_and_unload) and save that in a directory without the adapter"
+        )
+    try:
+        quantised = json.loads((directory / "config.json").read_bytes())["quantization_config"]
+        method = str(quantised.get("quant_method", "") or "quantization_config")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+    _refuse_quantised(directory, method.upper())
+
+
+def _refuse_quantised(place: Path, how: str) -> None:
+    raise HeadroomError(f"{place}: quantised ({how}), whose numbers are not its weights; give the bfloat16 model")
+
+
+def _name_others(chosen: Path) -> None:
+    """Log the weights of other forms beside those that are read."""
+    names = {chosen.name.removesuffix(_INDEX)}
+    others = [name for name in FORMS if name not in names and (chosen.parent / name).is_file()]
+    if others := others + sorted(path.name for path in chosen.parent.glob("*.gguf")):
+        _log.warning("%s: read; %s beside it is not", chosen, ", ".join(others))
 
 
 def _check_parts(index: Path) -> list[Path]:
@@ -182,7 +216,16 @@ def _names_in(paths: Sequence[Path]) -> set[str]:
                 raise HeadroomError(
                     f"{path}: a pointer of Git LFS, not the weights; run git lfs pull where it was cloned"
                 )
-    return {name for path in paths if path.suffix == ".safetensors" for name in read_header(path)}
+    found = {
+        name: str(own.get("dtype"))
+        for path in paths
+        if path.suffix == ".safetensors"
+        for name, own in read_header(path).items()
+    }
+    if any(kind.startswith("F8") for kind in found.values()):
+        scales = sum("scale" in name.rpartition(".")[2] for name in found)
+        _refuse_quantised(paths[0], f"FP8, {scales} scales")
+    return {*found}
 
 
 def read_header(path: Path) -> dict[str, Any]:

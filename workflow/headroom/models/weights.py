@@ -1,7 +1,8 @@
 """Models of transformers, built from a configuration or loaded, and their weights, verified tensor by tensor."""
 
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.activations import FastGELUActivation, GELUTanh, NewGELUActivation
-from transformers.utils import logging
 
 from headroom.core.errors import HeadroomError
-from headroom.models.checkpoint import GENERATION, list_tensors, read_configuration, warnings_logged
+from headroom.models.checkpoint import GENERATION, list_tensors, read_configuration
 from headroom.models.find_sites import CONFIGURATION, WEIGHTS, first_line
 from headroom.models.head_model import unwrap_names
 from headroom.models.sites import AttentionSite
-from headroom.models.sliced import TASKS, configure, find_builder
+from headroom.models.sliced import TASKS, configure, find_builder, tasks_of
 from headroom.models.weight_files import find_weights
+
+_log = logging.getLogger(__name__)
 
 
 def check_classifier(directory: Path | str) -> None:
@@ -41,7 +43,6 @@ def check_classifier(directory: Path | str) -> None:
         )
 
 
-@warnings_logged()
 def build_model(directory: Path | str, task: str, attention: str, *, dtype: str = "float32") -> PreTrainedModel:
     """Return the model that a directory's `config.json` describes, with weights not yet loaded.
 
@@ -72,7 +73,6 @@ def _set_generation(model: PreTrainedModel, directory: Path) -> None:
         model.generation_config = transformers.GenerationConfig.from_pretrained(directory, GENERATION)
 
 
-@warnings_logged()
 def load_whole(
     directory: Path | str, task: str, attention: str, *, dtype: str = "float32", file: str | None = None
 ) -> PreTrainedModel:
@@ -118,8 +118,46 @@ def load_whole(
     if extra := sorted(name for name in report["unexpected_keys"] if _any_layer(name) in known):
         raise HeadroomError(f"{directory}: has more layers than {CONFIGURATION}, e.g. {extra[0]}; copy it again")
     if not file:
+        _check_unread(model, {name: read[name] for name in report["unexpected_keys"] if name in read}, directory)
         compare_with_files(model, read, directory)
     return model
+
+
+_BUFFERS = ("causal_mask", "inv_freq", "masked_bias", "position_ids", "version", "_float_tensor")
+"""Names of computed tensors that earlier versions of transformers wrote, besides masks, each a `bias` in a matrix."""
+
+
+def _check_unread(model: PreTrainedModel, unread: Mapping[str, Tensor], place: Path) -> None:
+    """Check that no tensor of the files changes what a part of the model computes, but is not in the model.
+
+    Tensors of parts that it does not have, e.g. a pooler or a vision tower, are left out with a line in the log.
+
+    Raises:
+        HeadroomError: If there are others, e.g. of adapters; buffers, which are computed, are none.
+    """
+    parts = {name for name, _ in model.named_modules()} - {"", model.base_model_prefix}
+    known = {name for name, _ in model.named_buffers()}
+    weights = [
+        name
+        for name, tensor in sorted(unread.items())
+        if (own := name.rpartition(".")[2]) not in _BUFFERS
+        and name not in known
+        and not (own == "bias" and tensor.dim() > 1)
+    ]
+    inside = [name for name in weights if parts & {*_parents(name), *_parents(f"{model.base_model_prefix}.{name}")}]
+    if inside:
+        raise HeadroomError(
+            f"{place}: {len(inside)} tensors are not part of the model that {CONFIGURATION} describes, e.g. "
+            f"{', '.join(inside[:3])}; merge adapters or scales into the weights and save the model again"
+        )
+    if weights:
+        _log.warning("%s: %d tensors of parts that are not used, e.g. %s", place, len(weights), ", ".join(weights[:3]))
+
+
+def _parents(name: str) -> Iterator[str]:
+    """Yield the names of the modules around a tensor."""
+    while name := name.rpartition(".")[0]:
+        yield name
 
 
 def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None:
@@ -127,9 +165,9 @@ def _check_class(configuration: PreTrainedConfig, task: str, path: Path) -> None
     named = configuration.architectures or []
     own = getattr(transformers, task)._model_mapping[type(configuration)].__name__
     if own not in named and any(hasattr(transformers, name) for name in named):
-        raise HeadroomError(
-            f"{path}: {', '.join(named)} is not a {TASKS[task]}; give a model that was trained for this task"
-        )
+        asked = next(iter(tasks_of(configuration)), "")
+        advice = f"ask it by task: {asked}" if asked else "give a model that was trained for this task"
+        raise HeadroomError(f"{path}: {', '.join(named)} is not a {TASKS[task]}; {advice}")
 
 
 def _any_layer(name: str) -> str:
@@ -185,9 +223,9 @@ def rebuild(model: PreTrainedModel, sites: Sequence[AttentionSite]) -> PreTraine
     return moved
 
 
-# what is warned of while a model is loaded is logged; what is built from a loaded one has no new cause
-logging.set_verbosity_error()
-logging.disable_progress_bar()
+# transformers' warnings on loading are disabled: their causes are errors here
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
 
 
 _NESTED = ("state_dict", "model_state_dict", "model")
@@ -217,7 +255,7 @@ def read_tensors(files: Sequence[Path]) -> dict[str, Tensor]:
 
 def check_values(name: str, tensor: Tensor, place: Path | str) -> None:
     """Raise HeadroomError if a tensor of a file cannot be the values of a parameter: integers, or not finite."""
-    if not tensor.is_floating_point():
+    if not tensor.is_floating_point() or tensor.element_size() == 1:
         raise HeadroomError(f"{place}: {name} has values of type {tensor.dtype}; give a model that is not quantised")
     if not tensor.isfinite().all():
         raise HeadroomError(f"{place}: {name} has values that are not finite; give another checkpoint")

@@ -2,12 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from headroom.core.errors import HeadroomError
+from headroom.models.batch import Batch
 from headroom.models.head_model import HeadModel
 
 Timed = TypeVar("Timed", bound=HeadModel[Any])
@@ -42,6 +44,23 @@ class Workload(ABC, Generic[Timed]):
     def cache_bytes(self, model: Timed, part: str) -> int | None:  # noqa: ARG002
         """Return the size of the cache of keys and values once the batch is read; None without one."""
         return None
+
+
+@dataclass(frozen=True)
+class ForwardWorkload(Workload[Timed]):
+    """One batch of an evaluation set, answered by the whole model in a pass."""
+
+    batch: Batch
+    parts = ("model",)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Length of the padded inputs in tokens."""
+        return {"length": self.batch.length}
+
+    def action(self, model: Timed, part: str) -> Callable[[], object]:  # noqa: ARG002
+        """Return the timed function: a forward pass."""
+        return lambda: model.logits(self.batch)
 
 
 def middle(lengths: Sequence[int], size: int) -> list[int]:

@@ -18,7 +18,9 @@ _log = logging.getLogger("headroom.preparation.released")
 class Released(Job):
     """Import a released model as a run, and earlier checkpoints of it."""
 
-    engine: Literal["fairseq", "causal", "classifier", "seq2seq"] = Field("fairseq", description="kind of the model")
+    engine: Literal["fairseq", "causal", "classifier", "masked", "seq2seq"] = Field(
+        "fairseq", description="kind of the model"
+    )
     checkpoints: Path = Field(description="directory of the models to write, epoch1/ and so on")
     corpus: Path | None = Field(None, description="directory of the text, by which labels or lines are checked")
     downloads: Path | None = Field(None, description="of fairseq: directory of archives; unset for beside the models")

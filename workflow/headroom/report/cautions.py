@@ -10,6 +10,7 @@ import pandas
 
 from headroom.claims.board import metric_points, metric_word
 from headroom.core.formatting import count, listing, number, plural
+from headroom.core.statistics import FEW_CLUSTERS
 from headroom.experiments.ablation.alike import find_alike
 from headroom.experiments.gates.page import warnings
 from headroom.experiments.timing.page import timing_noise
@@ -63,6 +64,7 @@ def cautions(tables: StudyTables, texts: Mapping[str, Record] | None = None) -> 
         said = list(_of_text(record, f"{view.info.example}s"))
         alone = _judged_sets(view) <= {name for name, own in record.get("label_sizes", {}).items() if _is_alone(own)}
         said += _of_lengths(view, record.get("sizes", {}))
+        said += _of_clusters(view)
         said += [Caution(short, check(view)) for short, check in _CHECKS.items() if short != WEAK_MODELS or not alone]
         said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
         found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
@@ -110,17 +112,37 @@ def _of_text(record: Record, examples: str) -> Iterator[Caution]:
 
 
 def _of_lengths(tables: StudyTables, sizes: Mapping[str, int]) -> Iterator[Caution]:
-    """Yield a caution for what was cut or left out for its length, which the signatures of tables say."""
+    """Yield a caution for what was cut or left out for its length, or unknown: signatures of tables say it."""
     found: dict[str, dict[str, int]] = {why: {} for why in _LENGTHS}
+    unknown: dict[str, str] = {}
     for name in ("training", "scores", "evaluation", "ablation", "pruning"):
         for text in tables.frame(name)["signature"].unique():
             parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
             for why in _LENGTHS.keys() & parts.keys():
                 found[why][parts.get("set", "train")] = int(parts[why])
+            if "unknown" in parts:
+                unknown[parts["set"]] = f"{parts['unknown']} % of {parts['set']}"
     for why, amounts in found.items():
         if amounts:
             said = listing([_of(amount, sizes, name) for name, amount in amounts.items()])
             yield Caution("text cut or left out", f"{_LENGTHS[why]}: {said}.")
+    if unknown:
+        yield Caution("unknown tokens", f"Tokens that the model does not know: {listing([*unknown.values()])}.")
+
+
+def _of_clusters(tables: StudyTables) -> Iterator[Caution]:
+    """Yield a caution for sets of few documents, or first sentences, which the signatures of tables say."""
+    found: dict[str, set[int]] = {}
+    for name in ("evaluation", "ablation", "pruning"):
+        for text in tables.frame(name)["signature"].unique():
+            parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
+            if "clusters" in parts:
+                found.setdefault(parts["set"], set()).add(int(parts["clusters"]))
+    of = "document" if tables.info.example == "window" else "first sentence"
+    for name, counts in found.items():
+        if (fewest := min(counts)) < FEW_CLUSTERS:
+            one = f"; they are those of other {tables.info.example}s of it" if fewest == 1 else ""
+            yield Caution(f"few {of}s", f"Intervals on {name} stand on {plural(fewest, of)}{one}.")
 
 
 _LENGTHS = {

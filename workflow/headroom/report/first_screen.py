@@ -245,6 +245,12 @@ def describe_study(tables: StudyTables) -> str:
     return f"{listing(parts)}; {'as released' if released else trained}" if parts else "nothing was run"
 
 
+def _count_layers(name: str, layers: pandas.Series) -> str:
+    """Return the number of layers with attention; those of a hybrid are fewer than the last one's number."""
+    among = f", of {layers.max()} or more" if layers.nunique() < layers.max() else ""
+    return f"{plural(layers.nunique(), f'{name} layer')}{among and ' with attention'}{among}"
+
+
 def _describe_model(view: StudyTables) -> str:
     """Return heads and layers of a task's run that is shown first: ` with 270 heads in 30 decoder layers`."""
     scores = view.scores if view.has("scores") else view.ablation
@@ -255,8 +261,8 @@ def _describe_model(view: StudyTables) -> str:
     per_site = heads_per_site(view)
     widths = [arm.width // per_site[arm.name] for arm in view.described_arms if arm.width and arm.name in per_site]
     of = f" of {widths[0]} dimensions" if widths else ""
-    sizes = {name: rows_where(heads, kind=kind)["layer"].max() for kind, name in SELF_ATTENTION.items()}
-    layers = " and ".join(plural(int(size), f"{name} layer") for name, size in sizes.items() if size == size)
+    found = {name: rows_where(heads, kind=kind)["layer"] for kind, name in SELF_ATTENTION.items()}
+    layers = " and ".join(_count_layers(name, own) for name, own in found.items() if len(own))
     repeated = f" used as {uses}" if (uses := count_uses(view)) else ""
     tokens = view.description(view.task).window
     windows = f", read in windows of {tokens} tokens" if tokens else ""

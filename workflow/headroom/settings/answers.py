@@ -1,4 +1,4 @@
-"""The settings of answers: translations, labels and next tokens, and of what replaces removed heads."""
+"""The settings of answers: translations, labels, next and masked tokens, and of what replaces removed heads."""
 
 from typing import Any, Self
 
@@ -55,6 +55,20 @@ class WindowSettings(Settings):
         if self.stride > self.length:
             raise ValueError(f"stride {self.stride} leaves tokens out; give at most the length, {self.length}")
         return self
+
+
+class MaskedWindowSettings(WindowSettings):
+    """Prediction of masked tokens in windows of a document, from the tokens on both sides."""
+
+    length: int = Field(
+        512, ge=3, description="tokens of a window, those that the tokenizer writes around a text included"
+    )
+    masked_share: float = Field(
+        0.15,
+        gt=0,
+        le=1,
+        description="share of a window's tokens that is masked and predicted, the same ones in every run",
+    )
 
 
 class InterventionSettings(Settings):

@@ -12,7 +12,13 @@ from headroom.settings.labelled import check_treebank
 from headroom.settings.models import HubModelSettings, NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
 from headroom.settings.study import Study
-from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
+from headroom.settings.tasks import (
+    ClassificationSettings,
+    DocumentsSettings,
+    LanguageSettings,
+    TaskSettings,
+    TranslationSettings,
+)
 
 LONGEST_NAME = 60
 """Pattern of the names of arms and tasks, which become part of file names."""
@@ -99,7 +105,7 @@ def check_gpus(study: Study) -> None:
 
 def check_gpus_of_task(place: str, study: Study, task: TaskSettings) -> None:
     """Raise ValueError if the GPUs cannot share the updates of a task's trainings."""
-    if isinstance(task, LanguageSettings) or task.released or study.device != "cuda":
+    if isinstance(task, DocumentsSettings) or task.released or study.device != "cuda":
         return
     translates = isinstance(task, TranslationSettings)
     key = "update_frequency" if translates else "batch_size"
@@ -178,7 +184,7 @@ def check_training_text(name: str, corpus: Settings) -> None:
 def check_retraining(name: str, task: TaskSettings) -> None:
     """Raise ValueError, with the key, if a released model cannot be trained further, or there is no text for it."""
     key = f"{name}.bakeoff.retraining.updates"
-    if task.bakeoff.retraining.updates and isinstance(task, LanguageSettings):
+    if task.bakeoff.retraining.updates and isinstance(task, DocumentsSettings):
         raise ValueError(f"{key}: language models are not trained further; set it to 0")
     without = isinstance(task.corpus, SacrebleuCorpus) or getattr(task.corpus, "train", "unknown") is None
     if task.bakeoff.retraining.updates and without:

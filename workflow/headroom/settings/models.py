@@ -225,6 +225,7 @@ BUILDERS = {
     "classification": "AutoModelForSequenceClassification",
     "translation": "AutoModelForSeq2SeqLM",
     "language": "AutoModelForCausalLM",
+    "masked": "AutoModelForMaskedLM",
 }
 """By kind of task, the class of transformers that builds a model for it."""
 

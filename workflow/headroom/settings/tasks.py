@@ -17,7 +17,13 @@ from headroom.experiments.removal.declared import RemovalSettings
 from headroom.experiments.scores.declared import ScoreSettings
 from headroom.experiments.timing.declared import TimingSettings
 from headroom.experiments.update_cost.declared import UpdateCostSettings
-from headroom.settings.answers import DecodingSettings, InterventionSettings, LabellingSettings, WindowSettings
+from headroom.settings.answers import (
+    DecodingSettings,
+    InterventionSettings,
+    LabellingSettings,
+    MaskedWindowSettings,
+    WindowSettings,
+)
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
 from headroom.settings.documents import DocumentCorpus, PairSettings
@@ -147,14 +153,12 @@ class ClassificationSettings(ExperimentsSettings):
         return len(self.released.series) if self.released else self.training.epochs
 
 
-class LanguageSettings(ExperimentsSettings):
-    """Prediction of the next token of plain text with a released decoder."""
+class DocumentsSettings(ExperimentsSettings):
+    """Prediction of tokens of plain text with a released model."""
 
-    task: Literal["language"] = Field("language", description="what the model is asked")
     corpus: DocumentCorpus = Field(description="the text")
     released: HubModelSettings = Field(description="the language model")
     windows: WindowSettings = Field(default_factory=WindowSettings, description="parts of documents that it reads")
-    pairs: PairSettings | None = Field(None, description="pairs of a good and a bad sentence; unset for none")
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
     treebank: Treebank = Field(
         default_factory=NoTreebank, description="dependency trees of the text's language, or none"
@@ -172,5 +176,23 @@ class LanguageSettings(ExperimentsSettings):
         return len(self.released.series)
 
 
-TaskSettings = Annotated[TranslationSettings | ClassificationSettings | LanguageSettings, Field(discriminator="task")]
+class LanguageSettings(DocumentsSettings):
+    """Prediction of the next token of plain text with a released decoder."""
+
+    task: Literal["language"] = Field("language", description="what the model is asked")
+    pairs: PairSettings | None = Field(None, description="pairs of a good and a bad sentence; unset for none")
+
+
+class MaskedSettings(DocumentsSettings):
+    """Prediction of masked tokens of plain text with a released encoder, as it was pretrained."""
+
+    task: Literal["masked"] = Field("masked", description="what the model is asked")
+    windows: MaskedWindowSettings = Field(
+        default_factory=MaskedWindowSettings, description="parts of documents that it reads"
+    )
+
+
+TaskSettings = Annotated[
+    TranslationSettings | ClassificationSettings | LanguageSettings | MaskedSettings, Field(discriminator="task")
+]
 """The settings of a task of any kind."""

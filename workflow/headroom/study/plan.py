@@ -11,9 +11,15 @@ from typing import Any
 from headroom.settings.labelled import Treebank, TreebankFile
 from headroom.settings.models import PRETRAINED, HubModelSettings
 from headroom.settings.study import Run, Study
-from headroom.settings.tasks import ClassificationSettings, LanguageSettings, TaskSettings, TranslationSettings
+from headroom.settings.tasks import (
+    ClassificationSettings,
+    DocumentsSettings,
+    LanguageSettings,
+    TaskSettings,
+    TranslationSettings,
+)
 
-ANSWERS = {"translation": "decoding", "classification": "labelling", "language": "windows"}
+ANSWERS = {"translation": "decoding", "classification": "labelling", "language": "windows", "masked": "windows"}
 """By kind of task, the section on how it is answered."""
 
 
@@ -95,7 +101,7 @@ class Plan:
 
     def engine_of(self, task: str) -> str:
         """Return the engine of a task's models."""
-        kinds = {"translation": "seq2seq", "language": "causal", "classification": "classifier"}
+        kinds = {"translation": "seq2seq", "language": "causal", "classification": "classifier", "masked": "masked"}
         return kinds[self.kind_of(task)]
 
     def library_of(self, task: str) -> str:
@@ -165,7 +171,7 @@ class Plan:
     def epochs(self, task: str) -> list[float]:
         """Return the epochs of a task's checkpoints: shares of the first one, then all whole ones."""
         own = self.study.tasks[task]
-        early = () if isinstance(own, LanguageSettings) or own.released else own.training.early_checkpoints
+        early = () if isinstance(own, DocumentsSettings) or own.released else own.training.early_checkpoints
         return [*early, *range(1, own.epochs + 1)]
 
     def last(self, run: str) -> list[float]:
@@ -208,7 +214,7 @@ class Plan:
 
     def of_reading(self, run: str) -> dict[str, Any]:
         """Return the sections that every job with a model of a run needs: examples of a language model are windows."""
-        return self.sections(run, "answers") if self.engine(run) == "causal" else {}
+        return self.sections(run, "answers") if isinstance(self.task(run), DocumentsSettings) else {}
 
     def with_main(self, run: str, *names: str) -> dict[str, Any]:
         """Return sections of a run's configuration, and the main criterion of its task."""

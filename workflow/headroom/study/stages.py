@@ -8,6 +8,7 @@ STAGES = {
         "acquire": ("preparation.acquire", "acquire text or trees: generated, from a catalogue, the Hub, or your own"),
     },
     "Models": {
+        "families": ("families", "try every type of model that transformers has"),
         "convert": ("preparation.convert", "write your model of fairseq for transformers"),
         "encoder": ("preparation.encoder", "prepare the initial encoder of classifiers"),
         "evaluation": ("experiments.evaluation.stage", "compute the final scores of a run on every set"),

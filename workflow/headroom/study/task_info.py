@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-TaskKind = Literal["translation", "classification", "language"]
+TaskKind = Literal["translation", "classification", "language", "masked"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ METRICS = {
     "f1": Metric("F1", "%"),
     "matthews": Metric("Matthews correlation", "× 100", "points of Matthews correlation (× 100)"),
     "next": Metric("next tokens predicted", "%"),
+    "masked": Metric("masked tokens predicted", "%"),
     "loss": Metric("loss", "nats"),
     "bits": Metric("bits per byte"),
     "perplexity": Metric("perplexity"),  # in no table: the exponential of a language model's loss
@@ -82,10 +83,11 @@ TASKS: dict[TaskKind, TaskInfo] = {
     "translation": TaskInfo(("bleu", "chrf", "exact"), "sentence", "token", above_chance=False, margin=0.02),
     "classification": TaskInfo(("accuracy", "f1", "matthews"), "example", "example", above_chance=True, margin=0.03),
     "language": TaskInfo(("next", "bits"), "window", "token", above_chance=True, margin=0.03),
+    "masked": TaskInfo(("masked",), "window", "masked token", above_chance=True, margin=0.03),
 }
 """Margins: Michel et al. 2019 call losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above
-chance) not noticeable; the remainder allows for sampling error. That of next tokens is the one of other scores above
-chance."""
+chance) not noticeable; the remainder allows for sampling error. That of predicted tokens is the one of other scores
+above chance."""
 
 
 def kind_of_metric(metric: str) -> TaskKind:

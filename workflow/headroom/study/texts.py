@@ -16,7 +16,12 @@ CATALOGUES = {
 }
 """By kind of data, the catalogue with its addresses, in the directory of the package."""
 
-TEXT: dict[str, Kind] = {"translation": "parallel", "classification": "labelled", "language": "documents"}
+TEXT: dict[str, Kind] = {
+    "translation": "parallel",
+    "classification": "labelled",
+    "language": "documents",
+    "masked": "documents",
+}
 """By kind of task, the kind of its text."""
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.models.command import LIBRARIES
-from headroom.settings.tasks import LanguageSettings, TranslationSettings
+from headroom.settings.tasks import DocumentsSettings, TranslationSettings
 from headroom.study.plan import Plan, leave_out, local_files
 
 
@@ -66,7 +66,7 @@ def find_state(plan: Plan, _wildcards: Any, _input: Any, output: Any) -> dict[st
 def settings(plan: Plan, run: str) -> dict[str, Any]:
     """Return the sections of the configuration for the training of a run."""
     task = plan.task(run)
-    assert not isinstance(task, LanguageSettings)
+    assert not isinstance(task, DocumentsSettings)
     shape = {"model": task.model} if isinstance(task, TranslationSettings) else {}
     return {"arm": task.arms[plan.runs[run].arm], "training": task.training, **shape}
 

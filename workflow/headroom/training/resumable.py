@@ -162,12 +162,18 @@ def carry_out(job: TrainingJob, training: Training, logger: logging.Logger) -> N
         logger: Logger of the progress.
 
     Raises:
-        HeadroomError: If it cannot be trained; state of another training in the directory is then unchanged.
+        HeadroomError: If it cannot be trained, or another process trains there; state of another training in the
+            directory is then unchanged.
     """
     if not job.until and not job.checkpoints:
         raise HeadroomError("checkpoints: missing; give their directory, or `until`, the epoch at which to stop")
     check_processes(training.processes, training.device)
     training.check()
+    with files.locked(job.work):
+        _carry_out(job, training, logger)
+
+
+def _carry_out(job: TrainingJob, training: Training, logger: logging.Logger) -> None:
     last = min(job.until or training.epochs, training.epochs)
     if claim(job.work, fingerprint(training)):
         logger.info("%s: training state of other settings, data or code; starting from scratch", job.work)

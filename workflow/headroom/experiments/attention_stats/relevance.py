@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from headroom.core.heads import HALVES
 from headroom.core.progress import follow_items
+from headroom.core.statistics import count_clusters
 from headroom.core.table import signature
 from headroom.experiments.attention_stats.declared import BATCH_EXAMPLES, RELEVANCE, RelevanceSettings
 from headroom.models.command import OneModelJob, open_engine
@@ -51,8 +52,10 @@ def run(job: RelevanceJob) -> None:
             "rules do not cover, do not rely on these relevances",
             found.conservation_error,
         )
-    about = signature(**_rule(settings), logit="top-1", set=job.set, examples=len(examples))
-    rows = [job.leading_columns(job.checkpoint) | row | {"signature": about} for row in _rows(found)]
+    by = {"examples": len(examples), **count_clusters(examples.clusters)}
+    about = signature(**_rule(settings), logit="top-1", set=job.set, **by)
+    found_by_head = _rows(found, examples.clusters)
+    rows = [job.leading_columns(job.checkpoint) | row | {"signature": about} for row in found_by_head]
     RELEVANCE.write(job.output, rows)
 
 
@@ -63,12 +66,12 @@ def _rule(settings: RelevanceSettings) -> dict[str, Any]:
     return named if settings.rule == "epsilon" else named | {"alpha": settings.alpha, "beta": 1 - settings.alpha}
 
 
-def _rows(found: Relevances) -> Iterator[dict[str, Any]]:
+def _rows(found: Relevances, clusters: Sequence[Hashable]) -> Iterator[dict[str, Any]]:
     from headroom.methods.relevance import MEASURES, estimates
 
     for measure in MEASURES:
         for half in HALVES:
-            for head, estimate in sorted(estimates(found, measure, half).items()):
+            for head, estimate in sorted(estimates(found, measure, half, clusters).items()):
                 found_here = dict(zip(("value", "low", "high", "count"), estimate))
                 yield {**asdict(head), "measure": measure, "half": half, **found_here}
     blank = {"kind": "", "layer": "", "head": "", "low": math.nan, "high": math.nan}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from headroom.core.statistics import count_clusters
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.experiments.attention_stats.declared import (
@@ -114,7 +115,8 @@ class Pointing:
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
         batches = engine.example_batches(model, self.examples, BATCH_EXAMPLES)
         tokens, frequent = engine.frequencies(model), settings.frequent_tokens
-        found = token_pointing(batches, heads, frequencies=tokens, frequent=frequent, resamples=resamples)
+        drawn = {"resamples": resamples, "clusters": self.examples.clusters}
+        found = token_pointing(batches, heads, frequencies=tokens, frequent=frequent, **drawn)
         if not any(one.measure == "rare" for one in found):
             logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare token")
         if self.treebank:
@@ -133,5 +135,6 @@ class Pointing:
         on_set = {"set": self.job.set, "examples": len(self.examples)}
         if one.measure == "offset":
             return signature(**on_set)
+        on_set |= count_clusters(self.examples.clusters)
         rare = {"frequent": self.settings.frequent_tokens} if one.measure == "rare" else {}
         return signature(**on_set, **rare, resamples=self.resamples)

@@ -27,6 +27,8 @@ from headroom.methods.criteria import (
     Criterion,
     Score,
     Scores,
+    check_scores,
+    count_used,
     criteria,
     criterion,
     family,
@@ -87,7 +89,7 @@ def run(job: ScoresJob) -> None:
     loaded = None
     steps = [(checkpoint, function) for checkpoint in job.checkpoints for function in functions]
     for checkpoint, (name, score, own) in follow_items(steps, "scores", "passes of criteria"):
-        leading = job.leading_columns(checkpoint) | {"signature": signature(**asked)}
+        leading = job.leading_columns(checkpoint)
         try:
             wanted = checkpoint, any(one.maps for one in own)
             if wanted != loaded:
@@ -99,10 +101,12 @@ def run(job: ScoresJob) -> None:
             if cut := engine.count_cut(model, examples):
                 special["cut"] = cut
                 logger.warning("set %s: %d examples exceed the positions of the model and are cut", job.set, cut)
-            leading["signature"] = signature(**asked, **special)
             for half, index in HALVES.items():
+                used = asked | {"examples": count_used(score, len(examples), index)}
+                leading["signature"] = signature(**used, **special)
                 with count_passes(model, len(examples)) as passes:
                     found = score(model, batches, half=index)
+                check_scores(model, batches, found, job.set)
                 ways = NORMALISATIONS if half == ALL and name == EPOCHS else NORMALISATIONS[:1]
                 scores += [leading | {"half": half} | row for row in list_rows(found, own, ways)]
                 costs += [leading | passes.cost_row(one, name) for one in own if half == ALL]

@@ -37,7 +37,7 @@ _TIMED = (
         "part",
         "text",
         "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of"
-        " language models `prefill`: the text is read, and `generation`; of classification `model`: a forward pass",
+        " language models `prefill`: the text is read, and `generation`; of others `model`: a forward pass",
     ),
     Column("batch_size", "integer", "examples in the batch", "examples"),
 )

@@ -8,12 +8,14 @@ their functions.
 from __future__ import annotations
 
 import importlib
+import inspect
+import math
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
@@ -22,6 +24,8 @@ from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
     import pandas
+
+    from headroom.models.head_model import HeadModel
 
 Scores = Mapping[Head, float]
 
@@ -176,6 +180,29 @@ def criterion_scores(
     raise HeadroomError(
         f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
     )
+
+
+def count_used(score: Score, examples: int, half: int | None = None) -> int:
+    """Return how many of the examples of a set, or of a half, a function uses; all where it has no limit of its own."""
+    limit = inspect.signature(score).parameters.get("examples")
+    most = limit.default if limit else None
+    own = examples if half is None else (examples + 1 - half) // 2
+    return examples if most is None or most >= own else most
+
+
+def check_scores(model: HeadModel, batches: Sequence[Any], found: Mapping[str, Scores], name: str) -> None:
+    """Check that the scores of a model on a set of this name, in batches, are numbers.
+
+    Raises:
+        HeadroomError: If one is NaN; names the example that overflows.
+    """
+    wrong = [one for one, scores in found.items() if any(map(math.isnan, scores.values()))]
+    if wrong:
+        model.refuse_overflow(name, model.find_finite(batches))
+        raise HeadroomError(
+            f"set {name}: scores by {', '.join(wrong)} are NaN though all losses are finite: gradients overflow; "
+            "set released.dtype to float32 or bfloat16"
+        )
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:

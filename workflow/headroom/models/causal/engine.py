@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.models.causal.judging import WindowSet
-    from headroom.models.causal.model import CausalModel, WindowBatch
+    from headroom.models.causal.model import WindowBatch, WindowModel
     from headroom.models.workload import Workload
 
 
-class CausalEngine(Engine["CausalModel", Windows]):
+class CausalEngine(Engine["WindowModel", Windows]):
     """Language models on windows of documents."""
 
     loss = "token-sum"  # summed over the predicted tokens of a window
@@ -39,7 +39,7 @@ class CausalEngine(Engine["CausalModel", Windows]):
         self._tokenizer: Any = None
         self._dtype = ""
 
-    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> CausalModel:
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> WindowModel:
         """Load a language model; with `maps` one that computes attention step by step."""
         with without_collection():
             from headroom.models.causal.model import CausalModel
@@ -56,21 +56,21 @@ class CausalEngine(Engine["CausalModel", Windows]):
             self._dtype = read_dtype(self.checkpoint) or "float32"
         documents = read_documents(self.corpus / f"{name}.jsonl")
         settings = self.windows.model_dump(include={"length", "stride", "per_set"})
-        return cut_documents(self._tokenizer, documents, **settings, limit=limit)
+        return self._cut(self._tokenizer, documents, **settings, limit=limit)
 
     def sentences(self, examples: Windows) -> Sequence[str]:
         """Return the text of each window."""
         return examples.texts
 
-    def batches(self, model: CausalModel, examples: Windows, size: int) -> list[WindowBatch]:
+    def batches(self, model: WindowModel, examples: Windows, size: int) -> list[WindowBatch]:
         """Return windows in batches of similar length."""
         return model.batches(examples, size=size)
 
     def judged_set(self, name: str, limit: int | None = None) -> WindowSet:
         """Read a set's windows."""
         with without_collection():
-            from headroom.models.causal.judging import WindowSet
-        return WindowSet(
+            kind = self._set()
+        return kind(
             name=name,
             windows=self.examples(name, limit),
             windows_at_once=self.windows.windows_at_once,
@@ -78,17 +78,25 @@ class CausalEngine(Engine["CausalModel", Windows]):
             about=self._describe(),
         )
 
-    def frequencies(self, model: CausalModel) -> Tensor | None:
+    def frequencies(self, model: WindowModel) -> Tensor | None:
         """Return the frequency of each token, (V,), in the training text, or in the set `choose` if there is none."""
         training = self.corpus / self.training_text
         has_text = training.is_file() and training.stat().st_size > 0
         return model.frequencies(training if has_text else self.corpus / "choose.jsonl")
 
-    def workload(self, model: CausalModel, examples: Windows, size: int) -> Workload[CausalModel]:
+    def workload(self, model: Any, examples: Windows, size: int) -> Workload[Any]:
         """Return a batch of the set's middle lengths, to be timed."""
         from headroom.models.causal.model import workload
 
         return workload(model, examples, size)
+
+    def _cut(self, *of: Any, **how: Any) -> Windows:
+        return cut_documents(*of, **how)
+
+    def _set(self) -> type[WindowSet]:
+        from headroom.models.causal.judging import WindowSet
+
+        return WindowSet
 
     def _describe(self) -> str:
         """Return what a signature says of the text and the numbers: tokenizer, windows, type of the weights."""

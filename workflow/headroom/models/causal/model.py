@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class WindowBatch(Batch):
 
     Attributes:
         inputs: The inputs of the forward pass, `input_ids` and `attention_mask`: (B, T) each.
-        predicted: Which tokens are predicted from those before them, (B, T).
+        predicted: Which tokens are predicted, (B, T): from those before them.
     """
 
     inputs: dict[str, Tensor]
@@ -48,16 +48,16 @@ class WindowBatch(Batch):
         return self.tokens[:, 1:].where(self.predicted[:, 1:], -100)
 
     @property
-    def next_tokens(self) -> Tensor:
-        """The tokens that are predicted at each position, (B, T); -100 where none is."""
+    def answers(self) -> Tensor:
+        """The right answer at each position, (B, T): the next token; -100 where none is predicted."""
         return torch.nn.functional.pad(self.target, (0, 1), value=-100)
 
 
-class CausalModel(HubModel[WindowBatch]):
-    """A language model, which predicts every token from those before it."""
+class WindowModel(HubModel[WindowBatch]):
+    """A model that predicts tokens of text."""
 
-    task = "AutoModelForCausalLM"
-    reads = "D"
+    example = "window"
+    batch_type: ClassVar[type[WindowBatch]] = WindowBatch
 
     def batches(self, windows: Windows, *, size: int) -> list[WindowBatch]:
         """Return windows in batches of similar length and limited size.
@@ -72,6 +72,52 @@ class CausalModel(HubModel[WindowBatch]):
         lengths = [len(row.tokens) for row in rows]
         order = sorted(range(len(rows)), key=lambda place: (lengths[place], place))
         return [self._batch(chunk, [rows[place] for place in chunk]) for chunk in self.chunks(order, lengths, size)]
+
+    def real(self, batch: WindowBatch) -> Positions:
+        """Return which positions are not padding."""
+        mask = batch.inputs["attention_mask"].bool()
+        return {self.reads: (mask, mask)}
+
+    def ordinary(self, batch: WindowBatch) -> Positions:
+        """Return which positions are neither padding nor tokens with a special meaning."""
+        ordinary = self.is_ordinary(batch.tokens) & batch.inputs["attention_mask"].bool()
+        return {self.reads: (ordinary, ordinary)}
+
+    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
+        """Return sentences in batches, of which all tokens are predicted; what is too long is truncated."""
+        tokens: Any = self.encode(sentences)["input_ids"]
+        rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(tokens, sentences)]
+        return self.batches(Windows(rows), size=size)
+
+    def shorten(self, batch: WindowBatch) -> WindowBatch:
+        """Return the first positions of a batch."""
+        inputs = {name: tensor[:, :_TRACED] for name, tensor in batch.inputs.items()}
+        return replace(batch, inputs=inputs, predicted=batch.predicted[:, :_TRACED])
+
+    def frequencies(self, text: Path) -> Tensor | None:
+        """Return the frequency of each token in documents, (V,); None without text."""
+        if not text.is_file():
+            return None
+        counts = torch.zeros(count_tokens(self.model), dtype=torch.long)
+        encoded: Any = self.tokenizer(read_documents(text), add_special_tokens=False)
+        for tokens in encoded["input_ids"]:
+            counts += torch.bincount(torch.tensor(tokens, dtype=torch.long), minlength=len(counts))
+        return counts
+
+    def _batch(self, positions: list[int], rows: Sequence[Window]) -> WindowBatch:
+        tokens = [row.tokens for row in rows]
+        inputs = self.pad({"input_ids": tokens, "attention_mask": [[1] * len(row) for row in tokens]})
+        predicted = torch.zeros_like(inputs["input_ids"], dtype=torch.bool)
+        for own, row in zip(predicted, rows):
+            own[torch.tensor(row.predicted, dtype=torch.long, device=self.device)] = True
+        return self.batch_type(positions, inputs, predicted)
+
+
+class CausalModel(WindowModel):
+    """A language model, which predicts every token from those before it."""
+
+    task = "AutoModelForCausalLM"
+    reads = "D"
 
     def trial(self) -> Trial:
         """Return two short texts of different lengths, and the same with padding on the left as a prompt."""
@@ -90,23 +136,7 @@ class CausalModel(HubModel[WindowBatch]):
         """Return the summed negative log-likelihood of the predicted tokens (B,) in nats, and their number (B,)."""
         if torch.is_grad_enabled():
             return sum_nats(self.logits(batch)[:, :-1], batch.target)
-        return self.read_targets(batch, batch.next_tokens)[0].sum(1), batch.predicted[:, 1:].sum(1)
-
-    def real(self, batch: WindowBatch) -> Positions:
-        """Return which positions are not padding."""
-        mask = batch.inputs["attention_mask"].bool()
-        return {"D": (mask, mask)}
-
-    def ordinary(self, batch: WindowBatch) -> Positions:
-        """Return which positions are neither padding nor tokens with a special meaning."""
-        ordinary = self.is_ordinary(batch.tokens) & batch.inputs["attention_mask"].bool()
-        return {"D": (ordinary, ordinary)}
-
-    def sentence_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
-        """Return sentences in batches, of which all tokens are predicted; what is too long is truncated."""
-        tokens: Any = self.encode(sentences)["input_ids"]
-        rows = [Window(own, 1, text, len(text.encode())) for own, text in zip(tokens, sentences)]
-        return self.batches(Windows(rows), size=size)
+        return self.read_targets(batch, batch.answers)[0].sum(1), batch.predicted[:, 1:].sum(1)
 
     def scored_batches(self, sentences: Sequence[str], size: int) -> list[WindowBatch]:
         """Return sentences in batches, of which every token is predicted.
@@ -131,29 +161,6 @@ class CausalModel(HubModel[WindowBatch]):
                 "model reads; leave it out"
             )
         return self.batches(Windows(rows), size=size)
-
-    def shorten(self, batch: WindowBatch) -> WindowBatch:
-        """Return the first positions of a batch."""
-        inputs = {name: tensor[:, :_TRACED] for name, tensor in batch.inputs.items()}
-        return replace(batch, inputs=inputs, predicted=batch.predicted[:, :_TRACED])
-
-    def frequencies(self, text: Path) -> Tensor | None:
-        """Return the frequency of each token in documents, (V,); None without text."""
-        if not text.is_file():
-            return None
-        counts = torch.zeros(count_tokens(self.model), dtype=torch.long)
-        encoded: Any = self.tokenizer(read_documents(text), add_special_tokens=False)
-        for tokens in encoded["input_ids"]:
-            counts += torch.bincount(torch.tensor(tokens, dtype=torch.long), minlength=len(counts))
-        return counts
-
-    def _batch(self, positions: list[int], rows: Sequence[Window]) -> WindowBatch:
-        tokens = [row.tokens for row in rows]
-        inputs = self.pad({"input_ids": tokens, "attention_mask": [[1] * len(row) for row in tokens]})
-        places = torch.arange(inputs["input_ids"].shape[1], device=self.device)
-        first = torch.tensor([row.first for row in rows], device=self.device)
-        predicted = (places >= first[:, None]) & inputs["attention_mask"].bool()
-        return WindowBatch(positions, inputs, predicted)
 
 
 PARTS = ("prefill", "generation")

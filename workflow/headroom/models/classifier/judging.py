@@ -8,7 +8,7 @@ import numpy
 from numpy import ndarray
 from torch import Tensor
 
-from headroom.core.statistics import Metric, Sample, draw_resamples, mean, percentage, resampling_weights
+from headroom.core.statistics import Metric, Sample, mean, percentage
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, check_defined
 from headroom.models.classifier.model import ClassificationModel, LabelledBatch
@@ -67,7 +67,7 @@ def calibration_statistics(confidence: ndarray, right: ndarray) -> ndarray:
         right: (examples,) whether the predictions are correct.
     """
     statistics = numpy.zeros((len(confidence), BINS + 1))
-    bins = numpy.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = numpy.minimum(numpy.nan_to_num(confidence * BINS).astype(int), BINS - 1)
     statistics[numpy.arange(len(confidence)), bins] = right - confidence
     statistics[:, -1] = 1.0
     return statistics
@@ -138,17 +138,14 @@ def metric_signature(metric: str, classes: int, occurring: int) -> str:
     return signature(unit="percent of examples" if metric == "accuracy" else "correlation times 100")
 
 
-def _draw_defined(labels: Sequence[str], metrics: Sequence[str], samples: int) -> ndarray:
-    """Draw resamples (samples, examples); those of a single label, for which a metric is not defined, are replaced."""
-    drawn = draw_resamples(len(labels), samples)
-    if not {"matthews", "f1"} & {*metrics}:
-        return drawn
+def _replace_undefined(weights: ndarray, labels: Sequence[str]) -> ndarray:
+    """Replace resamples of a single label, for which a metric is not defined, among (samples, examples)."""
     gold = numpy.unique(labels, return_inverse=True)[1]
-    alone = (gold[drawn] == gold[drawn[:, :1]]).all(axis=1)
+    alone = (weights @ numpy.eye(gold.max() + 1)[gold] > 0).sum(axis=1) == 1
     others = numpy.flatnonzero(~alone)
     if len(others):
-        drawn[alone] = drawn[others[numpy.arange(alone.sum()) % len(others)]]
-    return drawn
+        weights[alone] = weights[others[numpy.arange(alone.sum()) % len(others)]]
+    return weights
 
 
 def _matrix(statistics: ndarray) -> ndarray:
@@ -166,7 +163,9 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, tuple[Tens
         self.name = name
         self.text = text
         self.metrics = (*metrics, "loss")
-        self.weights = resampling_weights(_draw_defined(text.labels, metrics, resamples))
+        self.resample(text.clusters, resamples, "first sentences")
+        if {"matthews", "f1"} & {*metrics}:
+            self.weights = _replace_undefined(self.weights, text.labels)
         self._examples_at_once = examples_at_once
         self._labels: LabelSet | None = None
 
@@ -230,6 +229,7 @@ class LabelledSet(ReusingSet[ClassificationModel, LabelledBatch, int, tuple[Tens
             metric=metric_signature(metric, classes, len({*self.text.labels})).replace("|", ","),
             set=self.name,
             examples=len(self.text),
-            **({"cut": self.cut} if self.cut else {}),
+            **self.resampled_by,
+            **self.special,
             resamples=len(self.weights),
         )

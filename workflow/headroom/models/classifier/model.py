@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from headroom.models import installed  # noqa: F401  # isort: skip (before transformers)
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -22,7 +20,7 @@ from headroom.models.model import HubModel
 from headroom.models.sites import AttentionSite, Positions
 from headroom.models.verification import Trial
 from headroom.models.weights import check_classifier
-from headroom.models.workload import Workload, middle
+from headroom.models.workload import ForwardWorkload, middle
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,12 @@ class ClassificationModel(HubModel[LabelledBatch]):
         labels = [self._index(label) for label in text.labels]
         encoded = self.encode(text.first, text.second)
         rows = {name: encoded[name] for name in find_accepted_inputs(self.model, encoded)}
+        segments = rows.get("token_type_ids", [[1]])
+        if text.second is not None and not any(map(any, segments)):
+            raise HeadroomError(
+                f"{type(self.model).__name__} tells the sentences of a pair apart by segments, and its tokenizer gives "
+                "one segment; give the tokenizer.json that the model was trained with"
+            )
         lengths = [len(row) for row in rows["input_ids"]]
         order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
         return [self._batch(chunk, rows, labels) for chunk in self.chunks(order, lengths, examples)]
@@ -160,28 +164,8 @@ class ClassificationModel(HubModel[LabelledBatch]):
         )
 
 
-PARTS = ("model",)
-
-
-@dataclass(frozen=True)
-class ClassificationWorkload(Workload[ClassificationModel]):
-    """One batch of an evaluation set, labelled by the whole model."""
-
-    batch: LabelledBatch
-    parts = PARTS
-
-    @property
-    def shape(self) -> dict[str, int]:
-        """Length of the padded inputs in tokens."""
-        return {"length": self.batch.tokens.shape[1]}
-
-    def action(self, model: ClassificationModel, part: str) -> Callable[[], object]:  # noqa: ARG002
-        """Return the timed function: a forward pass."""
-        return lambda: model.logits(self.batch)
-
-
-def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
+def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ForwardWorkload[ClassificationModel]:
     """Return a batch of examples of the set's middle lengths; errors as in `middle`."""
     lengths = [sum(map(len, sentences)) for sentences in examples.inputs]
     (batch,) = model.batches(examples.taken(middle(lengths, size)), examples=size)
-    return ClassificationWorkload(batch)
+    return ForwardWorkload(batch)

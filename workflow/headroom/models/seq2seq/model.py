@@ -40,6 +40,7 @@ class Seq2SeqModel(HubModel[PairBatch]):
         forbidden: Tokens that are never produced: padding, and those of the model's own settings.
     """
 
+    example = "sentence"
     task = "AutoModelForSeq2SeqLM"
 
     def __init__(

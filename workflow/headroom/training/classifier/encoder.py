@@ -24,7 +24,7 @@ from transformers import (
 )
 
 from headroom.core.errors import HeadroomError
-from headroom.models.checkpoint import read_configuration, read_tokenizer, warnings_logged
+from headroom.models.checkpoint import read_configuration, read_tokenizer
 from headroom.models.find_sites import (
     CONFIGURATION,
     MODEL_FILES,
@@ -123,7 +123,6 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
                 os.replace(Path(place) / name, output / name)
 
 
-@warnings_logged()
 def _load_model(
     directory: Path, config: PreTrainedConfig, read: Mapping[str, Tensor]
 ) -> tuple[PreTrainedModel, dict[str, Any]]:

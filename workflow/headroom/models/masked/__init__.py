@@ -1,0 +1,1 @@
+"""Masked language models: encoders of transformers that predict tokens of plain text which they do not see."""
