@@ -7,8 +7,9 @@ import pytest
 import transformers
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.models.checkpoint import read_tokenizer
+from headroom.models.checkpoint import TAG, read_tokenizer, save_model
 from headroom.models.classifier.model import ClassificationModel
+from headroom.models.find_sites import find_sites
 from models import build_small
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -110,6 +111,37 @@ def test_both_segments_of_a_pair_are_read_or_the_pair_is_refused(name, tmp_path,
         ClassificationModel.load(tmp_path, "cpu").batches(pairs, examples=2)
 
 
+def write_unigram(place):
+    """Write tokens of SentencePiece with capitals and accents; ALBERT's class would change both."""
+    words = ["<pad>", "<unk>", "[CLS]", "[SEP]", "▁The", "▁the", "▁Paris", "▁naïve", "▁naive", "▁is", "▁"]
+    made = Tokenizer(models.Unigram([(word, -float(rank)) for rank, word in enumerate(words)], unk_id=1))
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.save(str(place / "tokenizer.json"))
+
+
+@pytest.mark.parametrize("kind", ["albert", "xlnet", "rembert"])
+def test_what_is_written_is_read_as_it_was_and_said_once(kind, tmp_path, caplog):
+    write_unigram(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    tokenizer = read_tokenizer(tmp_path)
+    assert tokenizer.tokenize("The naïve Paris is") == ["▁The", "▁naïve", "▁Paris", "▁is"]
+    assert caplog.text.count("would give others") == 1
+    model = build_small("gpt2")
+    save_model(tmp_path / "own", model=model, sites=find_sites(model), tokenizer=tokenizer, card=[TAG])
+    (tmp_path / "own" / "config.json").write_text(json.dumps({"model_type": kind}))
+    assert read_tokenizer(tmp_path / "own").tokenize("The naïve") == ["▁The", "▁naïve"]
+    assert caplog.text.count("would give others") == 1
+
+
+def test_named_special_tokens_are_special_also_if_the_file_does_not_say_so(tmp_path):
+    write_unigram(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "PreTrainedTokenizerFast", "sep_token": "[SEP]"}'
+    )
+    assert read_tokenizer(tmp_path)("The[SEP]Paris")["input_ids"] == [4, 3, 6]
+
+
 def test_warnings_of_transformers_are_logged_once(tmp_path, written, caplog, monkeypatch):
     written.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
@@ -121,5 +153,6 @@ def test_warnings_of_transformers_are_logged_once(tmp_path, written, caplog, mon
         return read(*given, **how)
 
     monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", warn)
-    read_tokenizer(tmp_path)
+    for _ in range(2):
+        read_tokenizer(tmp_path)
     assert caplog.text.count("transformers: the regex is wrong") == 1

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,11 @@ def _read_as_written(tokenizer: PreTrainedTokenizerFast, directory: Path) -> Non
     """Let a tokenizer divide text as tokenizer.json says, as transformers before version 5 did.
 
     Classes of transformers 5 build themselves from the vocabulary and may give other tokens than those that the model
-    was trained on. What tokenizer_config.json says about case, a leading space, and marks around a text is kept.
+    was trained on. What tokenizer_config.json says about case, a leading space, and marks around a text is kept, and
+    so is its request for another pattern than the file's in tokenizers of Mistral.
     """
+    if tokenizer.init_kwargs.get("fix_mistral_regex"):
+        return
     written = json.loads((directory / TOKENIZER[0]).read_bytes())
     said = _read_json(directory / TOKENIZER[1])
     for part, names in (("normalizer", {"lowercase": "do_lower_case"}), ("pre_tokenizer", {"add_prefix_space": ""})):
@@ -104,16 +108,20 @@ def _read_as_written(tokenizer: PreTrainedTokenizerFast, directory: Path) -> Non
     before: Any = tokenizer._tokenizer
     made = Tokenizer.from_str(json.dumps(written))
     known = made.get_vocab(with_added_tokens=True)
-    added = sorted(tokenizer.get_added_vocab().items(), key=lambda item: item[1])
-    made.add_special_tokens([token for token, _ in added if token not in known])
+    marked = {token.content for token in made.get_added_tokens_decoder().values()}
+    added = sorted(before.get_added_tokens_decoder().items())
+    made.add_tokens([token for _, token in added if token.content not in marked])
+    made.encode_special_tokens = before.encode_special_tokens
     if said.keys() & {"add_bos_token", "add_eos_token"}:
         made.post_processor = before.post_processor
     probe = [_PROBE, *(token for token, _ in sorted(known.items(), key=lambda item: item[1])[: len(known) : 97])]
-    if any(before.encode(text).ids != made.encode(text).ids for text in probe):
+    both = ([one.encode(text).ids for one in (made, before)] for text in probe)
+    if (found := next((pair for pair in both if pair[0] != pair[1]), None)) and not _is_own(directory):
+        first = len([*takewhile(lambda pair: pair[0] == pair[1], zip(*found))])
+        mine, others = (tokens[first : first + 8] for tokens in found)
         _log.warning(
-            "%s: tokens are those of tokenizer.json; transformers' %s would give others",
-            directory,
-            type(tokenizer).__name__,
+            "%s: tokens are those of tokenizer.json, e.g. %s; transformers' %s would give others, e.g. %s",
+            *(directory, mine, type(tokenizer).__name__, others),
         )
     tokenizer._tokenizer = made
 
@@ -124,17 +132,20 @@ def _tell_segments(tokenizer: PreTrainedTokenizerBase) -> None:
     tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
 
 
+_said = set[str]()
+"""The warnings of transformers that were logged."""
+
+
 @contextmanager
 def relayed_warnings() -> Iterator[None]:
-    """Log what transformers warns of within a block, each message once; outside its warnings are disabled."""
-    seen = set[str]()
+    """Log what transformers warns of within a block, once in a process; outside its warnings are disabled."""
 
     def relay(record: logging.LogRecord) -> bool:
         if not record.name.startswith("transformers"):
             return True
         text = " ".join(record.getMessage().split())
-        if text not in seen:
-            seen.add(text)
+        if text not in _said:
+            _said.add(text)
             _log.warning("transformers: %s", text[:300])
         return False
 

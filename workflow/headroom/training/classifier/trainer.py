@@ -17,7 +17,6 @@ from torch.utils.data import DataLoader, Sampler
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
-    AutoTokenizer,
     DataCollatorWithPadding,
     EvalPrediction,
     PreTrainedConfig,
@@ -35,6 +34,7 @@ from transformers import (
 from headroom.core.errors import HeadroomError
 from headroom.core.order_checks import LEVEL, find_wrong_order
 from headroom.data.labelled import LabelledText
+from headroom.models.checkpoint import read_tokenizer
 from headroom.models.find_sites import WEIGHTS, plain
 from headroom.models.sites import Projections
 from headroom.settings.models import FineTuningSettings
@@ -134,7 +134,7 @@ def _judge_prediction(prediction: EvalPrediction, labels: Sequence[str]) -> dict
 
 def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
     """Return a prepared encoder's tokenizer with truncation to a length; HeadroomError if it is too long."""
-    tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
+    tokenizer = read_tokenizer(encoder)
     if max_length > tokenizer.model_max_length:
         raise HeadroomError(
             f"--max-length {max_length}: exceeds the encoder's maximum; give at most {tokenizer.model_max_length}"
