@@ -135,7 +135,6 @@ SETS: list[tuple[str, Files, str]] = [
     ("lines", {"path": DOCUMENTS, "pairs": b""}, "pairs, line 1: no column 'group' in an empty line"),
     ("lines", {"path": DOCUMENTS, "pairs": COLUMNS + b"x\ta\n"}, "pairs, line 2: 2 columns; write 3 columns"),
     ("lines", {"path": DOCUMENTS, "pairs": COLUMNS + b"x\ta\t \n"}, "pairs, line 2: an empty field"),
-    ("lines", {"path": DOCUMENTS, "pairs": COLUMNS + b"x\ta\ta\n"}, "pairs, line 2: the good and the bad"),
 ]
 ROWS: list[tuple[str, Files, str]] = [
     *(("parallel", {"source": source, "target": target}, message) for source, target, message in PARALLEL),

@@ -338,7 +338,9 @@ def is_preferred(sorter, kept):
 
 
 def test_minimal_pairs(letters, sorter, letter_scores, tmp_path):
-    (tmp_path / "pairs.tsv").write_text("\n".join("\t".join(row) for row in [("group", "good", "bad"), *PAIRS]))
+    alike = [("order", "a b", "a b"), ("spaces", "a  b", "a b"), ("unknown", "x", "y")]  # no pair of two groups is left
+    rows = [("group", "good", "bad"), alike[0], *PAIRS, *alike[1:]]
+    (tmp_path / "pairs.tsv").write_text("\n".join("\t".join(row) for row in rows))
     flags = ["--pairs", tmp_path / "pairs.tsv", "--scores", letter_scores[0], "--step", "0.25", "--resamples", 50]
     run(minimal_pairs, letters, *flags, "--output", tmp_path / "table.csv")
     table = MINIMAL_PAIRS.read(tmp_path / "table.csv")
@@ -360,6 +362,8 @@ def test_minimal_pairs(letters, sorter, letter_scores, tmp_path):
             assert row["low"] <= row["delta"] <= row["high"]
             assert row["p"] == pytest.approx(mcnemar_p(*map(numpy.array, (before, after))))
     assert table["delta"].nunique() > 3
+    assert set(table["group"]) == {"", *(group for group, *_ in PAIRS)}
+    assert table["signature"].str.contains("|set:pairs|undecided:3|", regex=False).all()
 
 
 SWEEPS = {

@@ -115,8 +115,8 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
 
 
 def test_a_training_has_one_process_and_a_killed_one_holds_nothing(made, tmp_path):
-    code = "import sys, pathlib, headroom.core.files as f\n"
-    code += "with f.locked(pathlib.Path(sys.argv[1])): print(flush=True); input()"
+    code = "import sys, pathlib; from headroom.core.files import locked\n"
+    code += "with locked(pathlib.Path(sys.argv[1])): print(flush=True); input()"
     other = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "work")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

@@ -178,8 +178,7 @@ def read_pairs(path: Path | str, *, unquote: bool = False, most: int | None = No
     With `unquote` the file may be quoted as pandas does. With `most`, only as many bytes are read.
 
     Raises:
-        HeadroomError: If a column is missing, there is no pair, or a line has an empty or twice the same sentence;
-            names the line.
+        HeadroomError: If a column is missing, there is no pair, or a line has an empty sentence; names the line.
     """
     header, *lines = _lines(path, most) or [""]
     names = split_header(header)
@@ -197,9 +196,8 @@ def read_pairs(path: Path | str, *, unquote: bool = False, most: int | None = No
     pairs = []
     for number, row in enumerate(rows, 2):
         group, good, bad = (row[names.index(name)].strip() for name in COLUMNS)
-        if any(map(is_blank, (group, good, bad))) or good == bad:
-            what = "an empty field" if good != bad else "the good and the bad sentence are the same"
-            raise HeadroomError(f"{path}, line {number}: {what}; correct the line or remove it")
+        if any(map(is_blank, (group, good, bad))):
+            raise HeadroomError(f"{path}, line {number}: an empty field; correct the line or remove it")
         pairs.append((group, good, bad))
     return pairs
 

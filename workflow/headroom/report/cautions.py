@@ -115,7 +115,7 @@ def _of_lengths(tables: StudyTables, sizes: Mapping[str, int]) -> Iterator[Cauti
     """Yield a caution for what was cut or left out for its length, or unknown: signatures of tables say it."""
     found: dict[str, dict[str, int]] = {why: {} for why in _LENGTHS}
     unknown: dict[str, str] = {}
-    for name in ("training", "scores", "evaluation", "ablation", "pruning"):
+    for name in ("training", "scores", "evaluation", "ablation", "pruning", "minimal_pairs"):
         for text in tables.frame(name)["signature"].unique():
             parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
             for why in _LENGTHS.keys() & parts.keys():
@@ -148,6 +148,7 @@ def _of_clusters(tables: StudyTables) -> Iterator[Caution]:
 _LENGTHS = {
     "cut": "Longer than the model reads, and cut",
     "left-out-long": "Longer than the model reads, and left out of training",
+    "undecided": "Good and bad sentences with the same tokens, not decided and left out",
     "left-out-rest": "Left out of every epoch, the longest ones that remain of batches of eight",
 }
 """What is said of a text's length, by the key of a signature."""

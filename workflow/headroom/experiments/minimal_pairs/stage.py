@@ -55,13 +55,21 @@ def run(job: MinimalPairs) -> None:
     resamples = job.sampling.resamples
     if job.engine != "causal":
         raise HeadroomError(f"--engine {job.engine}: has no probabilities of sentences; give a language model")
-    pairs = read_pairs(job.pairs or Path(job.corpus) / "pairs.tsv")
     model: Any = engine.load(job.checkpoint)
+    given = read_pairs(job.pairs or Path(job.corpus) / "pairs.tsv")
+    pairs = [pair for pair, differs in zip(given, find_different(model, given), strict=True) if differs]
+    undecided = {"set": "pairs", "undecided": len(given) - len(pairs)} if len(pairs) < len(given) else {}
+    if undecided:
+        logger.warning("%d of %d pairs have the same tokens, and are left out", len(given) - len(pairs), len(given))
+    if not pairs:
+        raise HeadroomError(
+            "pairs: the tokens of both sentences are the same in all; give pairs that the model can tell"
+        )
     units = read_order(job.scores, epoch=read_epoch(job.checkpoint), settings=pruning, model=model)
     order = Order(pruning.main, units)
     batches = model.scored_batches([sentence for _, *both in pairs for sentence in both], SENTENCES)
     full = find_preferred(model, batches)
-    signed = signature(pairs=len(pairs), resamples=resamples, order=f"{order.order},by {pruning.unit}")
+    signed = signature(pairs=len(pairs), **undecided, resamples=resamples, order=f"{order.order},by {pruning.unit}")
     leading = job.leading_columns(job.checkpoint)
     rows: list[dict[str, Any]] = []
     for gone in follow_items(profiles(order, pruning.step), "minimal_pairs", "profiles"):
@@ -72,6 +80,13 @@ def run(job: MinimalPairs) -> None:
         found = compare_groups([group for group, *_ in pairs], own, full, resamples)
         rows += [leading | removed | about | row for row in found]
     MINIMAL_PAIRS.write(job.output, rows)
+
+
+def find_different(model: CausalModel, pairs: Sequence[tuple[str, str, str]]) -> list[bool]:
+    """Return of pairs, each after its group, whether the sentences differ in tokens: others have no better one."""
+    _, *sides = zip(*pairs, strict=True)
+    good, bad = (model.tokenizer(list(side), add_special_tokens=False)["input_ids"] for side in sides)
+    return [one != other for one, other in zip(good, bad, strict=True)]
 
 
 def find_preferred(model: CausalModel, batches: Sequence[WindowBatch]) -> ndarray:
