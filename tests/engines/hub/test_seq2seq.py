@@ -222,7 +222,7 @@ def test_pairs_longer_than_the_model_reads_are_cut_and_counted(loaded, family, c
     plain = Seq2SeqSet(name="test", pairs=ParallelText(sources, targets), settings=DecodingSettings(), resamples=5)
     plain.batches(model)
     assert plain.cut == 0
-    assert not caplog.text
+    assert "are cut" not in caplog.text
     sources[0] = " ".join([sources[0]] * model.longest)
     targets[1] = " ".join([targets[1]] * model.longest)
     judged = Seq2SeqSet(name="test", pairs=ParallelText(sources, targets), settings=DecodingSettings(), resamples=5)
