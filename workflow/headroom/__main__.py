@@ -63,6 +63,7 @@ def write_benchmark(path: Path, seconds: float) -> None:
 def main() -> None:
     """Run the stage that the first argument names, or those of a job, with the other arguments."""
     started = time.perf_counter()
+    os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars would fill logs; read when tqdm is imported
     options, (name, *arguments) = read_options(sys.argv[1:] or [""])
     if name == "--version":
         print(f"headroom {find_version()}")

@@ -34,7 +34,7 @@ def run(job: FamiliesJob) -> None:
         f"{platform.python_version()}. `exact`: heads can be removed, and the smaller model computes what the masked",
         "one does, also as it is loaded again. `gates`: heads can be masked, scored and ranked, but not removed.",
         "`refused`: no head is scored. `not built`: no tiny model of the type could be made here, so that nothing is",
-        "known of it until one is loaded. Every loaded model is checked in the same way, whatever stands here.",
+        "known of it until one is loaded. Every loaded model is checked in the same way.",
         "",
     ]
     for task, about in sliced.TASKS.items():

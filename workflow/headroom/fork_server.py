@@ -66,7 +66,7 @@ def start_server() -> "subprocess.Popen[bytes] | None":
             stdin=lifeline,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            env=os.environ | {"OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
             pass_fds=[listening.fileno()],
             start_new_session=True,  # an interrupt from the terminal reaches the commands, which forward it
         )

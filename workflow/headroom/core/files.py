@@ -104,7 +104,7 @@ _HASHED = 2**20
 
 
 def identify_files(paths: Iterable[Path | str]) -> str:
-    """Return a checksum that changes when other files take the place of these, whatever their dates.
+    """Return a checksum that changes when other files take the place of these, also with older dates.
 
     Of a large file it takes the beginning, size, inode and time of its content, which moving keeps; of a small one its
     content alone. Missing files are left out.

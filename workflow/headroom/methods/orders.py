@@ -73,7 +73,7 @@ def least_important_first(
     Scores may be pairs, whose second numbers order units of equal first ones.
 
     Raises:
-        HeadroomError: If a head has no score, or one that is no number.
+        HeadroomError: If a head has no score, or NaN.
     """
     if missing := next((head for head in sorted(join_units(units)) if head not in scores), None):
         raise HeadroomError(f"head {missing}: no score; score the full model first")

@@ -4,7 +4,6 @@ transformers imports scipy for the losses of object detection, and datasets with
 they are installed. It asks once for each; here they seem not to be installed when it does.
 """
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,6 @@ def _absent(*packages: str) -> Iterator[None]:
         sys.modules.update(kept)  # type: ignore[arg-type]
 
 
-os.environ.setdefault("TQDM_DISABLE", "1")  # progress bars would fill logs
 with _absent("datasets", "scipy"):
     from transformers.utils.import_utils import is_datasets_available, is_scipy_available
 
